@@ -1,0 +1,1 @@
+"""One question per script; each prints a table and writes JSON."""

@@ -1,0 +1,39 @@
+"""Robot design and motion, optimised together.
+
+Importing this package is cheap: the public names are resolved on first use, so that neither JAX
+nor CasADi is loaded by ``codesign --help``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from codesign.problem import Problem
+    from codesign.solution import Solution, load
+
+__version__ = "0.1.0"
+
+__all__ = ["Problem", "Solution", "__version__", "load"]
+
+#: Public name -> module that defines it.
+_EXPORTS = {
+    "Problem": "codesign.problem",
+    "Solution": "codesign.solution",
+    "load": "codesign.solution",
+}
+
+
+def __getattr__(name: str):
+    """Import a public name on first use."""
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'codesign' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_EXPORTS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Public names, the lazy ones included."""
+    return sorted({*globals(), *_EXPORTS})
