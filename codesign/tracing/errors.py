@@ -1,0 +1,7 @@
+"""What can go wrong while a JAX function is turned into a CasADi one."""
+
+from __future__ import annotations
+
+
+class TracingError(Exception):
+    """A function cannot be traced; the message names the primitive, the source line and a way out."""
