@@ -1,0 +1,280 @@
+"""Fields that MuJoCo's compiler derives from the others, as functions of the design.
+
+At the reference configuration q₀ every hinge and slide is at zero, so body poses compose from
+the tree alone. With J_b the Jacobian of body b's centre of mass (angular Jʳ, linear Jᵖ),
+
+    M = Σ_b m_b Jᵖᵀ Jᵖ + Jʳᵀ I_b Jʳ + diag(armature).
+
+The rest follows MuJoCo's definitions (engine_setconst.c: set0 and setStat).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from draft_core import rotations
+from draft_core.namespace import namespace, stack
+from draft_core.tree import JOINT_DOFS, RobotTree
+
+Arrays = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What of a tree's topology the derived fields need, as constant arrays.
+
+    Attributes:
+        parent: body index of each body's parent (nbody,).
+        joints: (body, type, first dof) of each joint.
+        dof_body: body of each dof (nv,).
+        moves: whether a dof moves a body (nbody, nv).
+        geom_body: body of each geom (ngeom,).
+        site_body: body of each site (nsite,).
+        actuator: (first dof, None) of a motor, (None, site) of a thruster.
+        above: whether a body is in the subtree of another (nbody, nbody).
+    """
+
+    parent: np.ndarray
+    joints: tuple[tuple[int, str, int], ...]
+    dof_body: np.ndarray
+    moves: np.ndarray
+    geom_body: np.ndarray
+    site_body: np.ndarray
+    actuator: tuple[tuple[int | None, int | None], ...]
+    above: np.ndarray
+
+
+def structure(tree: RobotTree) -> Structure:
+    """Return the constant arrays of a tree."""
+    index = {link.name: i + 1 for i, link in enumerate(tree.links)}
+    n = len(tree.links) + 1
+    parent = np.array([0] + [index[link.parent] if link.parent else 0 for link in tree.links])
+    above = np.eye(n, dtype=bool)
+    for body in range(1, n):
+        above[:, body] |= above[:, parent[body]]
+    joints, dof_body, actuator, sites, geoms = [], [], [], [], []
+    for body, link in enumerate(tree.links, start=1):
+        if link.joint:
+            joints.append((body, link.joint.type, len(dof_body)))
+            if link.motor:
+                actuator.append((len(dof_body), None))
+            dof_body += [body] * link.joint.dofs
+        geoms += [body for solid in link.solids if solid.shape]
+        first_thruster = len(sites) + len(link.sites) + len(link.contacts)
+        actuator += [(None, first_thruster + i) for i in range(len(link.thrusters))]
+        sites += [body] * (len(link.sites) + len(link.contacts) + len(link.thrusters))
+    dofs = np.array(dof_body, dtype=int)
+    return Structure(
+        parent=parent,
+        joints=tuple(joints),
+        dof_body=dofs,
+        moves=above[dofs].T if len(dofs) else np.zeros((n, 0), dtype=bool),
+        geom_body=np.array(geoms, dtype=int),
+        site_body=np.array(sites, dtype=int),
+        actuator=tuple(actuator),
+        above=above,
+    )
+
+
+class _Reference(NamedTuple):
+    """World poses at q₀ and the dofs' motion there."""
+
+    pos: Any  # (nbody, 3)
+    turn: Any  # (nbody, 3, 3)
+    center: Any  # (nbody, 3)
+    spin: Any  # (nv, 3) angular velocity per dof rate
+    slide: Any  # (nv, 3) linear velocity of the anchor per dof rate
+    anchor: Any  # (nv, 3)
+    joint_anchor: Any  # (njnt, 3)
+
+
+def derived(shape: Structure, simple: np.ndarray, fields: Mapping[str, Any]) -> Arrays:
+    """Return subtree masses, inverse weights, reference inertia and the model's statistics.
+
+    Args:
+        shape: topology.
+        simple: MuJoCo's ``body_simple`` (nbody,); a 2 marks a lone sliding body, whose inverse
+            weight MuJoCo takes as 1/m.
+        fields: what `quantities` gives.
+    """
+    reference = _reference(shape, fields)
+    linear, angular = _center_jacobians(shape, reference)
+    xp = namespace(
+        linear, angular, fields["body_mass"], fields["body_fullinertia"], fields["dof_armature"]
+    )
+    mass = _mass_matrix(xp, shape, reference, linear, angular, fields)
+    nv = len(shape.dof_body)
+    inverse = xp.linalg.inv(mass) if nv else np.zeros((0, 0))
+    diagonal = xp.diagonal(mass) if nv else np.zeros(0)
+    return {
+        "body_subtreemass": shape.above @ fields["body_mass"],
+        "dof_M0": diagonal,
+        "body_invweight0": _body_weights(xp, shape, simple, linear, angular, inverse, fields),
+        "dof_invweight0": _dof_weights(shape, simple, inverse, fields),
+        "actuator_acc0": _accelerations(xp, shape, reference, inverse, fields),
+        "stat.meaninertia": diagonal.mean() if nv else 1.0,
+        "stat.meanmass": fields["body_mass"][1:].mean(),
+        **_extent(shape, reference, fields),
+    }
+
+
+def _reference(shape: Structure, fields: Mapping[str, Any]) -> _Reference:
+    pos, quat = [fields["body_pos"][0]], [fields["body_quat"][0]]
+    turn = [rotations.rotation(quat[0])]
+    for body in range(1, len(shape.parent)):
+        parent = shape.parent[body]
+        pos.append(pos[parent] + turn[parent] @ fields["body_pos"][body])
+        quat.append(rotations.multiply(quat[parent], fields["body_quat"][body]))
+        turn.append(rotations.rotation(quat[body]))
+    center = [p + r @ c for p, r, c in zip(pos, turn, fields["body_ipos"], strict=True)]
+    spin, slide, anchor = [], [], []
+    zero, eye = np.zeros(3), np.eye(3)
+    for joint, (body, kind, _) in enumerate(shape.joints):
+        if kind == "free":
+            spin += [zero] * 3
+            slide += list(eye)
+        if kind in ("free", "ball"):
+            spin += [turn[body][:, i] for i in range(3)]
+            slide += [zero] * 3
+        if kind in ("hinge", "slide"):
+            axis = turn[body] @ fields["jnt_axis"][joint]
+            spin.append(axis if kind == "hinge" else zero)
+            slide.append(axis if kind == "slide" else zero)
+        anchor += [pos[body]] * JOINT_DOFS[kind]
+    return _Reference(
+        stack(pos),
+        stack(turn),
+        stack(center),
+        stack(spin, (3,)),
+        stack(slide, (3,)),
+        stack(anchor, (3,)),
+        stack([pos[body] for body, _, _ in shape.joints], (3,)),
+    )
+
+
+def _jacobians(points: Any, moves: np.ndarray, reference: _Reference) -> tuple[Any, Any]:
+    """Return linear and angular Jacobians (n, nv, 3) of points moved by the given dofs."""
+    offset = points[:, None, :] - reference.anchor[None]
+    xp = namespace(offset, reference.spin)
+    linear = reference.slide[None] + xp.cross(reference.spin[None] + 0 * offset, offset)
+    mask = moves[:, :, None]
+    return linear * mask, reference.spin[None] * mask
+
+
+def _center_jacobians(shape: Structure, reference: _Reference) -> tuple[Any, Any]:
+    return _jacobians(reference.center, shape.moves, reference)
+
+
+def _mass_matrix(
+    xp: Any,
+    shape: Structure,
+    reference: _Reference,
+    linear: Any,
+    angular: Any,
+    fields: Mapping[str, Any],
+) -> Any:
+    inertia = reference.turn @ fields["body_fullinertia"] @ reference.turn.swapaxes(-1, -2)
+    translation = xp.einsum("b,bic,bjc->ij", fields["body_mass"], linear, linear)
+    rotation = xp.einsum("bcd,bic,bjd->ij", inertia, angular, angular)
+    armature = fields["dof_armature"]
+    return translation + rotation + armature * np.eye(len(shape.dof_body))
+
+
+def _body_weights(
+    xp: Any,
+    shape: Structure,
+    simple: np.ndarray,
+    linear: Any,
+    angular: Any,
+    inverse: Any,
+    fields: Mapping[str, Any],
+) -> Any:
+    """Return the mean inverse inertia of each body's centre, translational and rotational."""
+    move = xp.einsum("bic,ij,bjc->b", linear, inverse, linear) / 3
+    turn = xp.einsum("bic,ij,bjc->b", angular, inverse, angular) / 3
+    rows = []
+    for body in range(len(shape.parent)):
+        if simple[body] == 2:
+            rows.append(stack([1 / fields["body_mass"][body], 0.0]))
+        else:
+            rows.append(stack([move[body], turn[body]]))
+    return stack(rows)
+
+
+def _dof_weights(
+    shape: Structure, simple: np.ndarray, inverse: Any, fields: Mapping[str, Any]
+) -> Any:
+    rows: list[Any] = []
+    for body, kind, dof in shape.joints:
+        if simple[body] == 2:
+            rows.append(1 / fields["body_mass"][body])
+        elif kind in ("free", "ball"):
+            for first in range(dof, dof + JOINT_DOFS[kind], 3):
+                rows += [sum(inverse[i, i] for i in range(first, first + 3)) / 3] * 3
+        else:
+            rows.append(inverse[dof, dof])
+    return stack(rows)
+
+
+def _accelerations(
+    xp: Any, shape: Structure, reference: _Reference, inverse: Any, fields: Mapping[str, Any]
+) -> Any:
+    """Return ‖M⁻¹ Bᵢ‖ for each actuator's unit control, B its generalised force."""
+    nv = len(shape.dof_body)
+    forces = []
+    for i, (dof, site) in enumerate(shape.actuator):
+        gear = fields["actuator_gear"][i]
+        if dof is not None:
+            forces.append(gear[0] * np.eye(nv)[dof])
+            continue
+        assert site is not None
+        body = shape.site_body[site]
+        turn = reference.turn[body] @ rotations.rotation(fields["site_quat"][site])
+        point = reference.pos[body] + reference.turn[body] @ fields["site_pos"][site]
+        linear, angular = _jacobians(point[None], shape.moves[body][None], reference)
+        forces.append(linear[0] @ (turn @ gear[:3]) + angular[0] @ (turn @ gear[3:]))
+    rate = stack(forces, (nv,)) @ inverse
+    return namespace(rate).sqrt((rate * rate).sum(axis=-1))
+
+
+def _extent(shape: Structure, reference: _Reference, fields: Mapping[str, Any]) -> Arrays:
+    """Return the centre and extent of the robot's bounding box, and its bodies' mean size.
+
+    A body's size is the largest distance from its centre of mass to its joints (its own and its
+    children's) and to the far side of its geoms.
+    """
+    geom = _points(shape.geom_body, fields["geom_pos"], reference)
+    site = _points(shape.site_body, fields["site_pos"], reference)
+    radius = fields["geom_rbound"]
+    xp = namespace(geom, site, radius, reference.center, reference.pos)
+    points = xp.concatenate([reference.pos[1:], reference.center[1:], reference.joint_anchor, site])
+    low = xp.concatenate([points, geom - radius[:, None]]).min(axis=0)
+    high = xp.concatenate([points, geom + radius[:, None]]).max(axis=0)
+    sizes: list[list[Any]] = [[1e-5] for _ in shape.parent]
+    for joint, (body, _, _) in enumerate(shape.joints):
+        for near in (body, shape.parent[body]):
+            sizes[near].append(_distance(reference.center[near], reference.joint_anchor[joint]))
+    for i, body in enumerate(shape.geom_body):
+        sizes[body].append(radius[i] + _distance(reference.center[body], geom[i]))
+    mean = sum(stack(row).max() for row in sizes[1:]) / (len(sizes) - 1)
+    span = xp.maximum((high - low).max(), 1e-5)
+    return {
+        "stat.center": 0.5 * (low + high),
+        "stat.meansize": mean,
+        "stat.extent": namespace(span, mean).maximum(span, 2 * mean),
+    }
+
+
+def _points(bodies: np.ndarray, local: Any, reference: _Reference) -> Any:
+    rows = [reference.pos[b] + reference.turn[b] @ local[i] for i, b in enumerate(bodies)]
+    return stack(rows, (3,))
+
+
+def _distance(a: Any, b: Any) -> Any:
+    """Return ‖a − b‖, with a finite derivative where the points coincide."""
+    xp = namespace(a, b)
+    square = ((a - b) * (a - b)).sum()
+    apart = square > 0
+    return xp.where(apart, xp.sqrt(xp.where(apart, square, 1.0)), 0.0)

@@ -1,0 +1,171 @@
+"""Compiling: a design becomes a MuJoCo model and, if asked, a folder that appears whole or not at all."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import yaml
+
+from draft_core.derived import derived, structure
+from draft_core.errors import DraftError, known_names
+from draft_core.mjcf import GENERATOR, compile_xml, robot_xml, scene_xml
+from draft_core.namespace import is_jax
+from draft_core.quantities import quantities
+from draft_core.tree import RobotTree
+
+MAX_DRIFT = 1e-9
+_FILES = {"robot.xml", "scene.xml", "parameters_resolved.yaml", "feasibility_report.yaml", "assets"}
+
+
+@dataclass(frozen=True)
+class CompiledRobot:
+    """A robot at one design as MuJoCo compiled it.
+
+    Attributes:
+        model: MuJoCo's model of `xml`.
+        xml: the MJCF document.
+        design: the parameters that were given, by name.
+        drift: largest relative difference between a field of `model` and what `realize` says.
+    """
+
+    model: mujoco.MjModel
+    xml: str
+    design: dict[str, float]
+    drift: float
+
+
+def compile_robot(
+    tree: RobotTree, design: Mapping[str, Any] | None = None, out: Path | None = None
+) -> CompiledRobot:
+    """Compile a robot, check it against its own numbers, and write it if asked.
+
+    Args:
+        tree: the robot.
+        design: parameter values by (dotted) name.
+        out: folder to write robot.xml, scene.xml and parameters_resolved.yaml to; it may be
+            new, empty, or hold what an earlier call wrote.
+
+    Raises:
+        DraftError: a value cannot work, MuJoCo refuses the model or reads something else than
+            was written, or the folder cannot be written. Nothing is then left behind.
+    """
+    if out is not None:
+        _check_writable(Path(out))
+    given = {
+        name: float(value) if is_jax(value) else value for name, value in (design or {}).items()
+    }
+    env = tree.resolve(given)
+    given = {name: float(env[name]) for name in given}
+    fields = quantities(tree, env)
+    xml = robot_xml(tree, fields)
+    model = compile_xml(tree, xml)
+    fields |= derived(structure(tree), np.array(model.body_simple), fields)
+    drift, field = largest_drift(model, fields)
+    if drift > MAX_DRIFT:
+        raise DraftError(
+            f"MuJoCo reads {field} of {tree.name!r} with a relative difference of {drift:.1e}; at most {MAX_DRIFT:g} is allowed."
+        )
+    if out is not None:
+        resolved = parameters_text(tree, env, given)
+        files = {
+            "robot.xml": xml,
+            "scene.xml": scene_xml(tree),
+            "parameters_resolved.yaml": resolved,
+        }
+        write_folder(Path(out), files)
+    return CompiledRobot(model, xml, given, drift)
+
+
+def model_field(model: mujoco.MjModel, name: str) -> np.ndarray:
+    """Return a field of a compiled model, ``stat.*`` included."""
+    owner = model.stat if name.startswith("stat.") else model
+    return np.asarray(getattr(owner, name.removeprefix("stat.")), dtype=float)
+
+
+def relative_difference(value: Any, expected: Any) -> float:
+    """Return the largest |value − expected| relative to |expected|.
+
+    Entries below a millionth of the largest count as that, so that rounding around zero is not
+    magnified.
+    """
+    value, expected = np.asarray(value, dtype=float), np.asarray(expected, dtype=float)
+    if not expected.size:
+        return 0.0
+    largest = max(float(np.max(np.abs(expected))), 1e-12)
+    return float(np.max(np.abs(value - expected) / np.maximum(np.abs(expected), 1e-6 * largest)))
+
+
+def largest_drift(model: mujoco.MjModel, fields: Mapping[str, Any]) -> tuple[float, str]:
+    """Return the largest relative difference between a model and our numbers, and its field."""
+    drifts = {
+        name: relative_difference(model_field(model, name), value)
+        for name, value in fields.items()
+        if name != "body_fullinertia"
+    }
+    worst = max(drifts, key=lambda name: drifts[name])
+    return drifts[worst], worst
+
+
+def parameters_text(tree: RobotTree, env: Mapping[str, Any], given: Mapping[str, float]) -> str:
+    """Return parameters_resolved.yaml: every parameter's value, unit and where it came from."""
+    rows = {}
+    for entry in tree.parameters.entries:
+        if isinstance(entry.stated, tuple):
+            continue
+        source = "override" if entry.name in given else "parameters.yaml"
+        rows[entry.name] = {"value": env[entry.name], "unit": entry.unit, "source": source}
+    document = {"robot": tree.name, "parameters": rows}
+    return f"# {GENERATOR}\n" + yaml.safe_dump(document, sort_keys=False)
+
+
+def _check_writable(out: Path) -> None:
+    """Refuse a folder that holds anything we did not write."""
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise DraftError(f"cannot write to '{out}': it is not a folder; give a new or empty one.")
+    if not out.exists():
+        return
+    names = {path.name for path in out.iterdir()}
+    robot = out / "robot.xml"
+    ours = (
+        robot.is_file() and GENERATOR in robot.read_text(encoding="utf-8", errors="replace")[:300]
+    )
+    if names and not (ours and names <= _FILES):
+        foreign = sorted(names - _FILES) or sorted(names)
+        raise DraftError(
+            f"cannot write to '{out}': it holds {known_names(foreign, 3)}, which is not from an earlier "
+            "compile; give a new or empty folder."
+        )
+
+
+def write_folder(out: Path, files: Mapping[str, str]) -> None:
+    """Write a folder so that it appears whole or not at all.
+
+    The files go to a new folder beside it, which then takes its name; an earlier output moves
+    aside first and comes back if that fails.
+
+    Raises:
+        DraftError: the folder holds other things, or the disk refuses.
+    """
+    _check_writable(out)
+    try:
+        out = out.absolute()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
+            new, old = Path(scratch) / "new", Path(scratch) / "old"
+            new.mkdir()
+            for name, content in files.items():
+                (new / name).write_text(content, encoding="utf-8")
+            if out.exists():
+                out.rename(old)
+            try:
+                new.rename(out)
+            except OSError:
+                if old.exists():
+                    old.rename(out)
+                raise
+    except OSError as error:
+        raise DraftError(f"cannot write to '{out}': {error.strerror or error}.") from None

@@ -1,0 +1,256 @@
+"""The parameters of a robot: named numbers and the expressions that follow from them.
+
+``parameters.yaml`` is a mapping from names to numbers, ``"${expr}"`` strings, lists, nested
+mappings or ``{value: ..., unit: ...}``. Nested names are joined by dots (``leg.length``), the
+elements of a list are ``name.0``, ``name.1``, ...
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from draft_core.errors import DraftError, close_match, known_names
+from draft_core.expressions import (
+    CONSTANTS,
+    FUNCTIONS,
+    Expression,
+    as_number,
+    is_expression,
+    shorten,
+)
+from draft_core.namespace import is_jax, is_traced
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_RESERVED = {
+    *CONSTANTS,
+    *FUNCTIONS,
+    "if",
+    "else",
+    "and",
+    "or",
+    "not",
+    "True",
+    "False",
+    "None",
+    "in",
+    "is",
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A numeric parameter as people see it.
+
+    Attributes:
+        name: its dotted name, under which a design variable refers to it.
+        value: its nominal value, computed ones included; None for one that is not a number.
+        unit: the unit the file states, if any.
+    """
+
+    name: str
+    value: float | None
+    unit: str | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One parameter as the file states it: a number, text, switch, expression or list."""
+
+    name: str
+    stated: float | bool | str | Expression | tuple[str, ...]
+    unit: str | None = None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the parameters this one is computed from."""
+        if isinstance(self.stated, Expression):
+            return self.stated.names
+        return self.stated if isinstance(self.stated, tuple) else ()
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
+        """Return the value, given those of the parameters it reads."""
+        if isinstance(self.stated, Expression):
+            return self.stated.evaluate(env)
+        if isinstance(self.stated, tuple):
+            return tuple(env[name] for name in self.stated)
+        return self.stated
+
+
+@dataclass(frozen=True)
+class ParameterTable:
+    """All parameters, in an order in which each one follows what it reads."""
+
+    entries: tuple[Entry, ...]
+
+    def resolve(self, design: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return every parameter's value, with those of the design in place of the file's.
+
+        Args:
+            design: values by (dotted) name; numbers or JAX arrays. A parameter given here keeps
+                its value even if the file computes it.
+
+        Raises:
+            DraftError: a name that is no numeric parameter, or a value that is no finite number.
+        """
+        given = {name: design_value(name, value) for name, value in (design or {}).items()}
+        known = {entry.name: entry for entry in self.entries}
+        for name in given:
+            if name not in known or isinstance(known[name].stated, tuple | str | bool):
+                numeric = [
+                    e.name for e in self.entries if not isinstance(e.stated, tuple | str | bool)
+                ]
+                raise DraftError(
+                    f"design variable {name!r} is not a numeric parameter of this robot"
+                    f"{close_match(name, numeric)}. It has: {known_names(numeric)}."
+                )
+        env: dict[str, Any] = {}
+        for entry in self.entries:
+            value = given[entry.name] if entry.name in given else entry.evaluate(env)
+            env[entry.name] = finite(value, f"parameters.yaml, {entry.name}")
+        return env
+
+    def numeric(self) -> dict[str, Parameter]:
+        """Return the numeric parameters by name, in the order of the table."""
+        env = self.resolve()
+        return {
+            entry.name: Parameter(entry.name, float(env[entry.name]), entry.unit)
+            for entry in self.entries
+            if as_number(env[entry.name]) is not None
+        }
+
+
+def design_value(name: str, value: Any) -> Any:
+    """Return a design value as a float, or as it is if it is a JAX array.
+
+    Raises:
+        DraftError: it is not one finite number.
+    """
+    if is_jax(value):
+        if value.shape != ():
+            raise DraftError(
+                f"design variable {name!r} has shape {value.shape}; it must be one number."
+            )
+        return value
+    number = as_number(
+        value.item() if isinstance(value, np.generic | np.ndarray) and value.size == 1 else value
+    )
+    if number is None or not math.isfinite(number):
+        raise DraftError(
+            f"design variable {name!r} is {shorten(repr(value))}; it must be a finite number."
+        )
+    return number
+
+
+def finite(value: Any, where: str) -> Any:
+    """Return the value.
+
+    Raises:
+        DraftError: it is (or contains) NaN or an infinity.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise DraftError(f"{where} is {value}; it must be a finite number.")
+    if isinstance(value, tuple):
+        for item in value:
+            finite(item, where)
+    elif is_jax(value) and not is_traced(value) and not math.isfinite(value):
+        raise DraftError(f"{where} is {value}; it must be a finite number.")
+    return value
+
+
+def parse_parameters(data: Mapping[str, Any]) -> ParameterTable:
+    """Return the table of the parameters that ``parameters.yaml`` states.
+
+    Raises:
+        DraftError: a name or value that cannot be one, an unknown name in an expression, or
+            parameters that depend on each other in a circle.
+    """
+    entries: dict[str, Entry] = {}
+    for key, value in data.items():
+        _collect(key, value, entries)
+    for entry in entries.values():
+        for name in entry.reads:
+            if name not in entries:
+                raise DraftError(
+                    f"parameters.yaml, {entry.name}: uses parameter {name!r}, which parameters.yaml "
+                    f"does not have{close_match(name, entries)}. It has: {known_names(entries)}."
+                )
+    return ParameterTable(tuple(entries[name] for name in _ordered(entries)))
+
+
+def _collect(name: str, value: Any, entries: dict[str, Entry]) -> None:
+    where = f"parameters.yaml, {name}"
+    last = name.rpartition(".")[2]
+    if not _NAME.fullmatch(last) or last in _RESERVED:
+        raise DraftError(
+            f"{where}: {last!r} cannot be a name; use a letter, then letters, digits or '_', "
+            "and no word of the expression language."
+        )
+    if isinstance(value, dict):
+        if "value" in value and set(value) <= {"value", "unit"}:
+            entries[name] = _leaf(name, value["value"], _unit(value.get("unit"), where), entries)
+        elif "value" in value:
+            extra = sorted(set(value) - {"value", "unit"})
+            raise DraftError(f"{where}: unknown key {extra[0]!r}; a parameter has value and unit.")
+        elif not value:
+            raise DraftError(f"{where} is empty; give a number, an expression or named values.")
+        else:
+            for key, inner in value.items():
+                _collect(f"{name}.{key}", inner, entries)
+    else:
+        entries[name] = _leaf(name, value, None, entries)
+
+
+def _unit(unit: Any, where: str) -> str | None:
+    if unit is not None and not isinstance(unit, str):
+        raise DraftError(f'{where}: the unit {unit!r} is not text; write unit: "m".')
+    return unit
+
+
+def _leaf(name: str, value: Any, unit: str | None, entries: dict[str, Entry]) -> Entry:
+    where = f"parameters.yaml, {name}"
+    if isinstance(value, list):
+        elements = [f"{name}.{i}" for i in range(len(value))]
+        for element, item in zip(elements, value, strict=True):
+            entries[element] = _leaf(element, item, unit, entries)
+        return Entry(name, tuple(elements), unit)
+    number = as_number(value)
+    if number is not None:
+        return Entry(name, finite(number, where), unit)
+    if is_expression(value):
+        return Entry(name, Expression(value, where), unit)
+    if isinstance(value, bool | str):
+        return Entry(name, value, unit)
+    raise DraftError(
+        f"{where} is {shorten(repr(value))}; it must be a number, '${{expression}}', list or mapping."
+    )
+
+
+def _ordered(entries: Mapping[str, Entry]) -> list[str]:
+    """Return the names so that each follows what it reads (depth-first, without recursion)."""
+    order: dict[str, None] = {}
+    for start in entries:
+        path: dict[str, Any] = {}
+        stack = [(start, iter(entries[start].reads))]
+        path[start] = None
+        while stack:
+            name, reads = stack[-1]
+            following = next((r for r in reads if r not in order), None)
+            if following is None:
+                stack.pop()
+                path.pop(name)
+                order[name] = None
+            elif following in path:
+                names = list(path)
+                circle = [*names[names.index(following) :], following]
+                raise DraftError(
+                    f"parameters.yaml: {' -> '.join(circle)} depend on each other in a circle; "
+                    "give one of them a number."
+                )
+            else:
+                path[following] = None
+                stack.append((following, iter(entries[following].reads)))
+    return list(order)

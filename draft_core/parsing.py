@@ -1,0 +1,155 @@
+"""A robot folder read into a `RobotTree`; every error names file, node, key and what would work."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from draft_core.errors import DraftError, close_match, known_names
+from draft_core.mirror import mirrored_link
+from draft_core.parameters import parse_parameters
+from draft_core.primitives import PRIMITIVES
+from draft_core.reading import read_mapping, robot_folder
+from draft_core.section import Section, check_name
+from draft_core.tree import Link, RobotTree
+
+MAX_NODES = 500
+
+
+def parse_folder(folder: str | Path) -> RobotTree:
+    """Read parameters.yaml and tree.yaml.
+
+    Raises:
+        DraftError: anything in them cannot work.
+    """
+    path = robot_folder(folder)
+    parameters = parse_parameters(read_mapping(path, "parameters.yaml"))
+    top = Section(read_mapping(path, "tree.yaml"), "tree.yaml", ("robot", "nodes"))
+    name = check_name(top.require("robot", path.name), "tree.yaml, robot")
+    nodes = top.require("nodes", "{body: {primitive: root, ...}}")
+    links = _links(nodes)
+    tree = RobotTree(name, parameters, _depth_first(links))
+    _check(tree)
+    return tree
+
+
+def _links(nodes: Any) -> dict[str, Link]:
+    if not isinstance(nodes, dict) or not nodes:
+        raise DraftError("tree.yaml, nodes must be a mapping from node names to nodes.")
+    if len(nodes) > MAX_NODES:
+        raise DraftError(f"tree.yaml has {len(nodes)} nodes; at most {MAX_NODES} are allowed.")
+    stated = {check_name(name, "tree.yaml, nodes"): data for name, data in nodes.items()}
+    mirrors = {
+        name: Section(data, _where(name), ("mirror_of", "parent"))
+        for name, data in stated.items()
+        if isinstance(data, dict) and "mirror_of" in data
+    }
+    links = {name: _link(name, data) for name, data in stated.items() if name not in mirrors}
+    images = {
+        section.data["mirror_of"]: name
+        for name, section in mirrors.items()
+        if isinstance(section.data["mirror_of"], str)
+    }
+    for name, section in mirrors.items():
+        source = _source(section, links, mirrors)
+        parent = section.data.get("parent") or images.get(str(source.parent), source.parent)
+        links[name] = mirrored_link(name, source, parent, _where(name))
+    return {name: links[name] for name in stated}
+
+
+def _where(name: str) -> str:
+    return f"tree.yaml, node {name!r}"
+
+
+def _link(name: str, data: Any) -> Link:
+    every = {key for primitive in PRIMITIVES.values() for key in primitive.keys}
+    section = Section(data, _where(name), every)
+    section.require("primitive", "geom")
+    primitive = PRIMITIVES[section.word("primitive", PRIMITIVES)]
+    return primitive.parse(
+        name, Section(data, f"{_where(name)} ({primitive.name})", primitive.keys)
+    )
+
+
+def _source(section: Section, links: dict[str, Link], mirrors: dict[str, Section]) -> Link:
+    name = section.data["mirror_of"]
+    if isinstance(name, str) and name in mirrors:
+        raise DraftError(
+            f"{section.where} mirrors {name!r}, which is a mirror image itself; mirror its original."
+        )
+    if not isinstance(name, str) or name not in links:
+        raise DraftError(
+            f"{section.where}: mirror_of names {name!r}, which is no node"
+            f"{close_match(str(name), links)}. There are: {known_names(links)}."
+        )
+    if links[name].parent is None:
+        raise DraftError(
+            f"{section.where} mirrors the root {name!r}; only what hangs from it can be."
+        )
+    return links[name]
+
+
+def _depth_first(links: dict[str, Link]) -> tuple[Link, ...]:
+    """Return the links in MuJoCo's order.
+
+    Raises:
+        DraftError: there is not exactly one root, a parent does not exist, or parents form a
+            circle.
+    """
+    roots = [name for name, link in links.items() if link.parent is None]
+    if len(roots) != 1:
+        given = f"the roots {known_names(roots)}" if roots else "no root"
+        raise DraftError(f"tree.yaml has {given}; exactly one node must have 'primitive: root'.")
+    children: dict[str, list[str]] = {name: [] for name in links}
+    for name, link in links.items():
+        if link.parent is None:
+            continue
+        if not isinstance(link.parent, str) or link.parent not in links:
+            raise DraftError(
+                f"{_where(name)}: its parent {link.parent!r} is no node"
+                f"{close_match(str(link.parent), links)}. There are: {known_names(links)}."
+            )
+        children[link.parent].append(name)
+    order: list[str] = []
+    stack = [roots[0]]
+    while stack:
+        name = stack.pop()
+        order.append(name)
+        stack.extend(reversed(children[name]))
+    lost = [name for name in links if name not in order]
+    if lost:
+        raise DraftError(
+            f"tree.yaml: the parents of {known_names(lost)} form a circle; hang one of them from "
+            f"{roots[0]!r}."
+        )
+    return tuple(links[name] for name in order)
+
+
+def _check(tree: RobotTree) -> None:
+    for link in tree.links:
+        if link.joint is not None and link.joint.type == "free" and link.parent is not None:
+            raise DraftError(f"{_where(link.name)} has a free joint; only the root can be free.")
+    kinds: dict[str, Callable[[Link], Iterable[str]]] = {
+        "joint": lambda link: [link.joint.name] if link.joint else [],
+        "actuator": lambda link: (
+            ([link.motor.name] if link.motor else []) + [t.name for t in link.thrusters]
+        ),
+        "site, contact or thruster": lambda link: [
+            item.name for item in (*link.sites, *link.contacts, *link.thrusters)
+        ],
+        "solid": lambda link: [solid.name for solid in link.solids],
+    }
+    for kind, names in kinds.items():
+        count = Counter(name for link in tree.links for name in names(link))
+        twice = [name for name, n in count.items() if n > 1]
+        if twice:
+            owners = [link.name for link in tree.links if twice[0] in names(link)]
+            raise DraftError(
+                f"tree.yaml has two of {kind} {twice[0]!r} (nodes {known_names(owners)}); "
+                "names must differ."
+            )
+    if not tree.actuator_names:
+        raise DraftError(
+            "tree.yaml has no actuator; give a node with a hinge or slide 'motor: {limit: 1.5}', or "
+            "'thrusters'."
+        )

@@ -1,0 +1,86 @@
+"""Unit quaternions (w, x, y, z), as MuJoCo writes them, on NumPy or JAX arrays.
+
+``rotation(q) @ v`` turns a vector of the child's frame into the parent's.
+"""
+
+from typing import Any
+
+from draft_core.namespace import namespace, stack
+
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
+
+
+def normalize(q: Any) -> Any:
+    """Return q / ‖q‖ for a non-zero vector."""
+    return q / namespace(q).sqrt(sum(q[i] * q[i] for i in range(q.shape[0])))
+
+
+def multiply(p: Any, q: Any) -> Any:
+    """Return the quaternion of the rotation q followed, in the parent's frame, by p."""
+    pw, px, py, pz = (p[i] for i in range(4))
+    qw, qx, qy, qz = (q[i] for i in range(4))
+    return stack(
+        [
+            pw * qw - px * qx - py * qy - pz * qz,
+            pw * qx + px * qw + py * qz - pz * qy,
+            pw * qy - px * qz + py * qw + pz * qx,
+            pw * qz + px * qy - py * qx + pz * qw,
+        ]
+    )
+
+
+def rotation(q: Any) -> Any:
+    """Return the 3x3 rotation matrix of a unit quaternion."""
+    w, x, y, z = (q[i] for i in range(4))
+    return stack(
+        [
+            stack([w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)]),
+            stack([2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)]),
+            stack([2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z]),
+        ]
+    )
+
+
+def from_euler(angles: Any) -> Any:
+    """Return the quaternion of successive turns about the body's own x, y and z axes [rad]."""
+    xp = namespace(angles)
+    q = None
+    for i in range(3):
+        half = 0.5 * angles[i]
+        turn: list[Any] = [xp.cos(half), 0.0, 0.0, 0.0]
+        turn[i + 1] = xp.sin(half)
+        q = stack(turn) if q is None else multiply(q, stack(turn))
+    return q
+
+
+def from_z_axis(axis: Any) -> Any:
+    """Return the shortest rotation that takes the z axis to a direction.
+
+    With a = axis/‖axis‖ it is (1 + a_z, −a_y, a_x, 0), normalised; for a = −z, where that
+    vanishes, half a turn about x.
+    """
+    xp = namespace(axis)
+    a = normalize(axis)
+    opposite = a[2] < -1 + 1e-12
+    if xp.__name__ == "numpy":
+        return (
+            stack([0.0, 1.0, 0.0, 0.0])
+            if opposite
+            else normalize(stack([1 + a[2], -a[1], a[0], 0.0]))
+        )
+    w = xp.where(opposite, 0.0, 1 + a[2])
+    x = xp.where(opposite, 1.0, -a[1])
+    return normalize(stack([w, x, a[0], 0.0]))
+
+
+def mirrored(q: Any) -> Any:
+    """Return the rotation seen in the mirror y → −y: R' = S R S with S = diag(1, −1, 1).
+
+    The rotation vector is a pseudovector: its x and z parts change sign.
+    """
+    return q * stack([1.0, -1.0, 1.0, -1.0])
+
+
+def is_identity(q: Any) -> bool:
+    """Tell whether a constant quaternion is exactly the identity."""
+    return namespace(q).__name__ == "numpy" and tuple(q) == IDENTITY
