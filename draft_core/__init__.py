@@ -19,8 +19,16 @@ if TYPE_CHECKING:
     from draft_core.realization import RealizedModel
 
 __all__ = [
-    *("Actuator", "Contact", "DesignSpace", "DesignVariable", "DraftError", "Parameter", "Robot"),
-    *("RobotTree", "load", "realize"),
+    "Actuator",
+    "Contact",
+    "DesignSpace",
+    "DesignVariable",
+    "DraftError",
+    "Parameter",
+    "Robot",
+    "RobotTree",
+    "load",
+    "realize",
 ]
 
 

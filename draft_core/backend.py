@@ -20,6 +20,6 @@ import mujoco  # noqa: E402
 
 # mujoco.mjx prints two lines about a missing warp package, which a user should not see.
 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-    from mujoco import mjx
+    import mujoco.mjx as mjx
 
 __all__ = ["jax", "jnp", "mjx", "mujoco"]

@@ -50,18 +50,18 @@ class DesignVariable:
         for key in ("lower", "upper", "initial"):
             number = as_number(getattr(self, key))
             if number is None or not math.isfinite(number):
-                raise DraftError(
-                    f"{where}: its {key} value is {getattr(self, key)!r}; it must be a finite number."
-                )
+                given = getattr(self, key)
+                raise DraftError(f"{where}: {key} is {given!r}; it must be a finite number.")
             object.__setattr__(self, key, number)
         if not self.lower < self.upper:
             raise DraftError(
-                f"{where} has bounds ({self.lower:g}, {self.upper:g}); the first must be less than the second."
+                f"{where} has bounds ({self.lower:g}, {self.upper:g}); "
+                "the first must be less than the second."
             )
         if not self.lower <= self.initial <= self.upper:
             raise DraftError(
-                f"{where} starts at {self.initial:g}, outside its bounds ({self.lower:g}, {self.upper:g}); "
-                "widen them or give (lower, upper, initial)."
+                f"{where} starts at {self.initial:g}, outside its bounds "
+                f"({self.lower:g}, {self.upper:g}); widen them or give (lower, upper, initial)."
             )
 
     @property
@@ -142,7 +142,8 @@ def _variable(
         )
     if isinstance(row, str) or not isinstance(row, Sequence) or len(row) not in (2, 3):
         raise DraftError(
-            f"design variable {name!r} has bounds {row!r}; give (lower, upper) or (lower, upper, initial)."
+            f"design variable {name!r} has bounds {row!r}; "
+            "give (lower, upper) or (lower, upper, initial)."
         )
     parameter = parameters[name]
     initial = row[2] if len(row) == 3 else parameter.value

@@ -1,4 +1,4 @@
-"""Compiling: a design becomes a MuJoCo model and, if asked, a folder that appears whole or not at all."""
+"""Compiling: a design becomes a MuJoCo model and, if asked, a folder, whole or not at all."""
 
 import tempfile
 from collections.abc import Mapping
@@ -67,7 +67,8 @@ def compile_robot(
     drift, field = largest_drift(model, fields)
     if drift > MAX_DRIFT:
         raise DraftError(
-            f"MuJoCo reads {field} of {tree.name!r} with a relative difference of {drift:.1e}; at most {MAX_DRIFT:g} is allowed."
+            f"MuJoCo reads {field} of {tree.name!r} with a relative difference of {drift:.1e}; "
+            f"at most {MAX_DRIFT:g} is allowed."
         )
     if out is not None:
         resolved = parameters_text(tree, env, given)
@@ -136,8 +137,8 @@ def _check_writable(out: Path) -> None:
     if names and not (ours and names <= _FILES):
         foreign = sorted(names - _FILES) or sorted(names)
         raise DraftError(
-            f"cannot write to '{out}': it holds {known_names(foreign, 3)}, which is not from an earlier "
-            "compile; give a new or empty folder."
+            f"cannot write to '{out}': it holds {known_names(foreign, 3)}, which no earlier "
+            "compile wrote; give a new or empty folder."
         )
 
 

@@ -5,6 +5,7 @@ is written as the shortest text that reads back as the same number.
 """
 
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,7 +65,7 @@ class _Writer:
     def __init__(self, fields: Mapping[str, Any], actuators: ET.Element) -> None:
         self.fields = fields
         self.actuators = actuators
-        self.counts = dict.fromkeys(("jnt", "dof", "qpos", "geom", "site", "actuator"), 0)
+        self.counts: Counter[str] = Counter()
 
     def next(self, kind: str, step: int = 1) -> int:
         index = self.counts[kind]

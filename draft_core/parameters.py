@@ -175,8 +175,8 @@ def parse_parameters(data: Mapping[str, Any]) -> ParameterTable:
         for name in entry.reads:
             if name not in entries:
                 raise DraftError(
-                    f"parameters.yaml, {entry.name}: uses parameter {name!r}, which parameters.yaml "
-                    f"does not have{close_match(name, entries)}. It has: {known_names(entries)}."
+                    f"parameters.yaml, {entry.name} uses {name!r}, which parameters.yaml does not "
+                    f"have{close_match(name, entries)}. It has: {known_names(entries)}."
                 )
     return ParameterTable(tuple(entries[name] for name in _ordered(entries)))
 
@@ -225,7 +225,8 @@ def _leaf(name: str, value: Any, unit: str | None, entries: dict[str, Entry]) ->
     if isinstance(value, bool | str):
         return Entry(name, value, unit)
     raise DraftError(
-        f"{where} is {shorten(repr(value))}; it must be a number, '${{expression}}', list or mapping."
+        f"{where} is {shorten(repr(value))}; "
+        "it must be a number, '${expression}', list or mapping."
     )
 
 

@@ -75,7 +75,7 @@ def _source(section: Section, links: dict[str, Link], mirrors: dict[str, Section
     name = section.data["mirror_of"]
     if isinstance(name, str) and name in mirrors:
         raise DraftError(
-            f"{section.where} mirrors {name!r}, which is a mirror image itself; mirror its original."
+            f"{section.where} mirrors {name!r}, itself a mirror image; mirror its original."
         )
     if not isinstance(name, str) or name not in links:
         raise DraftError(
@@ -150,6 +150,6 @@ def _check(tree: RobotTree) -> None:
             )
     if not tree.actuator_names:
         raise DraftError(
-            "tree.yaml has no actuator; give a node with a hinge or slide 'motor: {limit: 1.5}', or "
-            "'thrusters'."
+            "tree.yaml has no actuator; give a node with a hinge or slide "
+            "'motor: {limit: 1.5}', or a node 'thrusters'."
         )

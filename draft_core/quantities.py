@@ -197,7 +197,8 @@ def _range(joint: Joint, env: Environment) -> Any:
 def _ascending(low: Any, high: Any, stated: Vector) -> None:
     if not is_traced(low) and not is_traced(high) and not low < high:
         raise DraftError(
-            f"{stated.where} is [{float(low):g}, {float(high):g}]; the first must be less than the second."
+            f"{stated.where} is [{float(low):g}, {float(high):g}]; "
+            "the first must be less than the second."
         )
 
 

@@ -57,7 +57,8 @@ def robot_folder(folder: str | Path) -> Path:
     path = Path(folder)
     if not path.exists():
         raise DraftError(
-            f"robot folder '{path}' does not exist; give a folder with parameters.yaml and tree.yaml."
+            f"robot folder '{path}' does not exist; "
+            "give a folder with parameters.yaml and tree.yaml."
         )
     if not path.is_dir():
         raise DraftError(

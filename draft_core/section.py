@@ -19,7 +19,7 @@ def check_name(name: object, where: str) -> str:
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name == "world":
         raise DraftError(
-            f"{where}: {shorten(repr(name))} cannot be a name; use letters, digits, '_', '-' and '.', "
+            f"{where}: {shorten(repr(name))} cannot be a name; use letters, digits, '_', '-', '.', "
             "beginning with a letter, and not 'world'."
         )
     return name

@@ -72,7 +72,8 @@ def solid(name: str, section: Section) -> Solid:
     if (mass is None) == (density is None):
         given = "both mass and density" if mass else "no mass"
         raise DraftError(
-            f"{section.where} has {given}; state one of 'mass: 0.1' [kg] and 'density: 1000' [kg/m^3]."
+            f"{section.where} has {given}; state one of 'mass: 0.1' [kg] and "
+            "'density: 1000' [kg/m^3]."
         )
     if shape is None and (mass is None or inertia is None):
         raise DraftError(
@@ -125,7 +126,8 @@ def named(section: Section, key: str) -> list[tuple[str, Any, str]]:
     stated, where = section.data[key], section.at(key)
     if not isinstance(stated, dict) or not stated:
         raise DraftError(
-            f"{where} must be a mapping from names, such as '{key}: {{a_name: {{pos: [0, 0, 0]}}}}'."
+            f"{where} must be a mapping from names, such as "
+            f"'{key}: {{a_name: {{pos: [0, 0, 0]}}}}'."
         )
     return [(check_name(name, where), data, f"{where}, {name}") for name, data in stated.items()]
 
@@ -177,9 +179,8 @@ def motor(joint: Joint | None, section: Section) -> Motor | None:
         return None
     inner = Section(section.data["motor"], section.at("motor"), ("name", "limit", "gear", "speed"))
     if joint is None or joint.type not in ("hinge", "slide"):
-        raise DraftError(
-            f"{inner.where} needs a hinge or slide; this node has {joint.type if joint else 'no joint'}."
-        )
+        given = f"a {joint.type} joint" if joint else "no joint"
+        raise DraftError(f"{inner.where} needs a hinge or slide; this node has {given}.")
     limit = inner.require("limit", "1.5")
     return Motor(
         name=inner.name("name", joint.name),
