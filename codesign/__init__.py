@@ -12,15 +12,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from codesign.problem import Problem
     from codesign.solution import Solution, load
+    from codesign.solve.starts import Keyframe
+    from codesign.solve.status import SolveStatus
+    from codesign.terrain import Terrain
+    from codesign.trajectory import Trajectory
 
 __version__ = "0.1.0"
 
-__all__ = ["Problem", "Solution", "__version__", "load"]
+__all__ = [
+    "Keyframe",
+    "Problem",
+    "Solution",
+    "SolveStatus",
+    "Terrain",
+    "Trajectory",
+    "__version__",
+    "load",
+]
 
 #: Public name -> module that defines it.
 _EXPORTS = {
+    "Keyframe": "codesign.solve.starts",
     "Problem": "codesign.problem",
     "Solution": "codesign.solution",
+    "SolveStatus": "codesign.solve.status",
+    "Terrain": "codesign.terrain",
+    "Trajectory": "codesign.trajectory",
     "load": "codesign.solution",
 }
 

@@ -1,0 +1,204 @@
+"""Constraints: lower ≤ value ≤ upper, with the names and units that reports use.
+
+A constraint's value is any JAX function of one knot, of several, of the design or of the whole
+trajectory; which variables it touches is found from the traced expression, never declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from codesign.errors import ProblemError
+from codesign.trajectory import Trajectory
+from draft_core.backend import jax, jnp
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One named group of rows lower ≤ value ≤ upper.
+
+    Attributes:
+        name: what reports call it.
+        value: flat array of m entries.
+        lower: lower bounds, shape (m,); −inf where there is none.
+        upper: upper bounds, shape (m,).
+        unit: unit of every entry.
+        labels: name of each entry, m of them (may be empty strings).
+        knot: knot it belongs to, None when it spans several.
+    """
+
+    name: str
+    value: jax.Array
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    unit: str = ""
+    labels: tuple[str, ...] = ()
+    knot: int | None = None
+
+
+def between(
+    value: Any,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    *,
+    name: str,
+    unit: str = "",
+    labels: Sequence[str] = (),
+    knot: int | None = None,
+) -> Constraint:
+    """Return lower ≤ value ≤ upper, entry by entry.
+
+    Args:
+        value: JAX array of any shape.
+        lower: number or array that broadcasts to `value`; numbers, not functions of the trajectory.
+        upper: the same; may be inf.
+        name: what reports call it.
+        unit: unit of the entries.
+        labels: one name per entry, optional.
+        knot: knot it belongs to, for reports.
+
+    Raises:
+        ProblemError: bounds that are NaN, crossed, of the wrong shape or that depend on the motion.
+    """
+    array = jnp.asarray(value)
+    try:
+        low = np.broadcast_to(np.asarray(lower, dtype=float), array.shape).ravel()
+        high = np.broadcast_to(np.asarray(upper, dtype=float), array.shape).ravel()
+    except ValueError as error:
+        raise ProblemError(
+            f"constraint '{name}': bounds do not fit a value of shape {array.shape}"
+        ) from error
+    except jax.errors.TracerArrayConversionError as error:
+        raise ProblemError(
+            f"constraint '{name}': bounds must be numbers; move what depends on the motion or the "
+            "design to the value"
+        ) from error
+    if np.isnan(low).any() or np.isnan(high).any():
+        raise ProblemError(f"constraint '{name}': a bound is NaN")
+    if (low > high).any():
+        i = int(np.argmax(low > high))
+        raise ProblemError(
+            f"constraint '{name}': lower bound {low[i]:g} is above upper bound {high[i]:g}"
+        )
+    if labels and len(labels) != array.size:
+        raise ProblemError(f"constraint '{name}': {len(labels)} labels for {array.size} entries")
+    names = tuple(labels) or _default_labels(array.shape)
+    return Constraint(name, jnp.ravel(array), low, high, unit, names, knot)
+
+
+def _default_labels(shape: tuple[int, ...]) -> tuple[str, ...]:
+    if not shape:
+        return ("",)
+    return tuple(",".join(str(i) for i in place) for place in np.ndindex(*shape))
+
+
+def equal(value: Any, target: ArrayLike, *, name: str, **names: Any) -> Constraint:
+    """Return value = target; see `between` for the arguments."""
+    return between(value, target, target, name=name, **names)
+
+
+def at_least(value: Any, lower: ArrayLike, *, name: str, **names: Any) -> Constraint:
+    """Return value ≥ lower; see `between`."""
+    return between(value, lower, np.inf, name=name, **names)
+
+
+def at_most(value: Any, upper: ArrayLike, *, name: str, **names: Any) -> Constraint:
+    """Return value ≤ upper; see `between`."""
+    return between(value, -np.inf, upper, name=name, **names)
+
+
+def upright(traj: Trajectory, knot: int) -> Constraint:
+    """Return: the free base has its home orientation at a knot (no roll, pitch or yaw)."""
+    quaternion = traj.knot(knot).base_quaternion
+    return equal(
+        quaternion[1:], 0.0, name="upright", unit="", labels=("roll", "pitch", "yaw"), knot=knot
+    )
+
+
+def planted(traj: Trajectory, knot: int) -> Constraint:
+    """Return: every contact point touches the terrain at a knot."""
+    labels = traj.plant.robot.contact_names
+    if not labels:
+        raise ProblemError(f"robot '{traj.plant.robot.name}' has no contact points to plant")
+    return equal(traj.knot(knot).gap(), 0.0, name="planted", unit="m", labels=labels, knot=knot)
+
+
+def standing(traj: Trajectory, knot: int) -> Iterator[Constraint]:
+    """Return: upright with every contact point on the terrain at a knot."""
+    yield upright(traj, knot)
+    yield planted(traj, knot)
+
+
+def at_rest(traj: Trajectory, knot: int) -> Constraint:
+    """Return: all velocities are zero at a knot."""
+    return equal(traj.knot(knot).v, 0.0, name="at rest", unit="rad/s or m/s", knot=knot)
+
+
+def site_position(
+    traj: Trajectory,
+    site: str,
+    knot: int,
+    *,
+    x: float | None = None,
+    y: float | None = None,
+    z: float | None = None,
+) -> Constraint:
+    """Return: a site's stated world coordinates at a knot [m]; those left out are free."""
+    return _coordinates(traj.knot(knot).site_position(site), (x, y, z), f"site {site}", knot)
+
+
+def base_position(
+    traj: Trajectory,
+    knot: int,
+    *,
+    x: float | None = None,
+    y: float | None = None,
+    z: float | None = None,
+) -> Constraint:
+    """Return: the free base's stated world coordinates at a knot [m]; those left out are free."""
+    return _coordinates(traj.knot(knot).base_position, (x, y, z), "base position", knot)
+
+
+def _coordinates(
+    position: jax.Array, targets: Sequence[float | None], name: str, knot: int
+) -> Constraint:
+    axes = [i for i, target in enumerate(targets) if target is not None]
+    if not axes:
+        raise ProblemError(f"constraint '{name}': give at least one of x, y, z")
+    stated = [targets[i] for i in axes]
+    labels = ["xyz"[i] for i in axes]
+    return equal(
+        jnp.stack([position[i] for i in axes]),
+        np.array(stated, dtype=float),
+        name=name,
+        unit="m",
+        labels=labels,
+        knot=knot,
+    )
+
+
+def flatten(items: Any) -> Iterator[Constraint]:
+    """Yield every constraint of a possibly nested iterable.
+
+    Raises:
+        ProblemError: something in it is not a constraint.
+    """
+    if items is None:
+        return
+    if isinstance(items, Constraint):
+        yield items
+        return
+    try:
+        members = iter(items)
+    except TypeError as error:
+        raise ProblemError(
+            f"constraints() gave a {type(items).__name__}; yield constraints such as "
+            "at_rest(traj, knot=-1) or between(value, lower, upper, name=...)"
+        ) from error
+    for item in members:
+        yield from flatten(item)

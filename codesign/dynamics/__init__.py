@@ -1,0 +1,19 @@
+"""Rigid-body dynamics on MuJoCo MJX, as pure JAX functions of (model, q, v, a)."""
+
+from codesign.dynamics.integration import integrate_position
+from codesign.dynamics.rigid_body import (
+    actuator_force,
+    inverse_dynamics,
+    kinematics,
+    point_jacobian,
+    template_data,
+)
+
+__all__ = [
+    "actuator_force",
+    "integrate_position",
+    "inverse_dynamics",
+    "kinematics",
+    "point_jacobian",
+    "template_data",
+]

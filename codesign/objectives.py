@@ -1,0 +1,43 @@
+"""Objectives: what a `Problem` minimises. Each is a scalar of the whole trajectory; add them freely."""
+
+from __future__ import annotations
+
+from codesign.errors import ProblemError
+from codesign.trajectory import Trajectory
+from draft_core.backend import jax, jnp
+
+
+def peak_torque(traj: Trajectory) -> jax.Array:
+    """Return the largest |effort| of any motor at any time, max |u|; [N m]."""
+    return traj.peak_magnitude(_efforts(traj, "motor"), "peak torque", "N m")
+
+
+def peak_thrust(traj: Trajectory) -> jax.Array:
+    """Return the largest |thrust| of any thruster at any time; [N]."""
+    return traj.peak_magnitude(_efforts(traj, "thruster"), "peak thrust", "N")
+
+
+def _efforts(traj: Trajectory, kind: str) -> jax.Array:
+    names = [a.name for a in traj.plant.robot.actuators if a.kind == kind]
+    if not names:
+        have = sorted({a.kind for a in traj.plant.robot.actuators})
+        raise ProblemError(
+            f"robot '{traj.plant.robot.name}' has no {kind}s; its actuators are: {', '.join(have)}"
+        )
+    return traj.effort(names)
+
+
+def effort_squared(traj: Trajectory) -> jax.Array:
+    """Return ∫ Σ u² dt; [N² m² s] for motors."""
+    return jnp.sum(traj.dt * jnp.sum(traj.u**2, axis=1))
+
+
+def duration(traj: Trajectory) -> jax.Array:
+    """Return the time the motion takes; [s]."""
+    return jnp.sum(traj.dt)
+
+
+def design_change(traj: Trajectory) -> jax.Array:
+    """Return ½ ‖ρ − ρ₀‖² in SI units, the distance from the designer's own values."""
+    change = traj.design_vector - jnp.array(traj.plant.space.initial)
+    return 0.5 * jnp.sum(change**2)

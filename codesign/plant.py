@@ -1,0 +1,89 @@
+"""A robot on its terrain as a function of the design vector: what every traced function closes over."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codesign.dynamics import template_data
+from codesign.errors import ProblemError
+from codesign.terrain import FLAT, Terrain
+from draft_core import Robot
+from draft_core.backend import jax, mjx, mujoco
+from draft_core.design import DesignSpace
+from draft_core.realization import RealizedModel
+
+
+def index_of(name: str, names: Sequence[str], kind: str) -> int:
+    """Return the position of a name; refuse unknown ones with the list of those that exist.
+
+    Raises:
+        ProblemError: the robot has no such name.
+    """
+    if name in names:
+        return names.index(name)
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    known = ", ".join(names) if names else "none"
+    raise ProblemError(f"the robot has no {kind} '{name}'. It has: {known}.{hint}")
+
+
+@dataclass(frozen=True)
+class Plant:
+    """Robot, design space and terrain.
+
+    Attributes:
+        robot: the parsed robot folder.
+        space: design variables in the order of the design vector ρ.
+        terrain: ground under the contact points.
+    """
+
+    robot: Robot
+    space: DesignSpace
+    terrain: Terrain = FLAT
+
+    @cached_property
+    def template(self) -> mjx.Data:
+        """Empty MJX data with the robot's topology."""
+        return template_data(self.robot)
+
+    def realize(self, design: jax.Array) -> RealizedModel:
+        """Return the model of a design vector, shape (p,), in SI units."""
+        return self.robot.realize(dict(zip(self.space.names, design, strict=True)))
+
+    @property
+    def nominal(self) -> mujoco.MjModel:
+        """MuJoCo model at the robot folder's own parameters."""
+        return self.robot.base_model
+
+    @cached_property
+    def weight(self) -> float:
+        """Weight of the nominal robot: the unit in which contact forces are scaled; [N]."""
+        mass = float(np.sum(self.nominal.body_mass))
+        gravity = float(np.linalg.norm(self.nominal.opt.gravity))
+        return mass * (gravity if gravity > 0 else 1.0)
+
+    @cached_property
+    def q_home(self) -> NDArray[np.float64]:
+        """Configuration the robot folder describes, shape (nq,)."""
+        return np.array(self.nominal.qpos0)
+
+    @cached_property
+    def has_free_base(self) -> bool:
+        """Whether the first joint is free."""
+        kinds = self.nominal.jnt_type
+        return len(kinds) > 0 and int(kinds[0]) == int(mujoco.mjtJoint.mjJNT_FREE)
+
+    def joint_address(self, name: str) -> int:
+        """Return the index in q of a hinge or slide joint."""
+        joint = index_of(name, self.robot.joint_names, "joint")
+        return int(self.nominal.jnt_qposadr[joint])
+
+    def site_id(self, name: str) -> int:
+        """Return the id of a site or contact point."""
+        return index_of(name, self.robot.site_names, "site")

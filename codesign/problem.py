@@ -1,0 +1,197 @@
+"""What a user writes: a robot, a design space, an objective and constraints.
+
+    class ButtonPress(Problem):
+        robot = "robot"
+        design = {"leg_length": (0.05, 0.20)}
+        duration, knots = 4.0, 16
+
+        def objective(self, traj):
+            return peak_torque(traj)
+
+        def constraints(self, traj):
+            yield standing(traj, knot=0)
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from codesign.errors import ProblemError
+
+if TYPE_CHECKING:
+    from codesign.constraints import Constraint
+    from codesign.plant import Plant
+    from codesign.solution import Solution
+    from codesign.solve.driver import Transcription
+    from codesign.solve.starts import Keyframe
+    from codesign.terrain import Terrain
+    from codesign.trajectory import Trajectory
+
+
+class Problem:
+    """A robot and a task; subclass it, state what you want, call `solve()`.
+
+    Every public class attribute that is not a method is an option: `ButtonPress(beta=1.0)`
+    overrides the class's `beta`.
+
+    Attributes:
+        robot: robot folder; relative paths are looked up beside the class's file, then in the working
+            directory.
+        design: design variables, name → (lower, upper) or (lower, upper, initial) in SI units; the
+            initial value is the robot folder's own unless given.
+        duration: longest duration of the motion; [s].
+        knots: number of knots, at least 2.
+        step_range: shortest and longest time step as multiples of duration / (knots − 1).
+        terrain: ground under the contact points; None is level ground at height 0.
+    """
+
+    robot: str | Path = ""
+    design: Mapping[str, Sequence[float]] = {}
+    duration: float = 1.0
+    knots: int = 16
+    step_range: Sequence[float] = (0.2, 2.0)
+    terrain: Terrain | None = None
+
+    _settings: ClassVar[tuple[str, ...]] = ("robot", "design", "terrain")
+
+    def __init__(self, **options: Any) -> None:
+        """Override options by name.
+
+        Raises:
+            ProblemError: the problem has no such option, or a value is out of range.
+        """
+        known = self.option_names()
+        for name, value in options.items():
+            if name not in known:
+                raise ProblemError(
+                    f"{type(self).__name__} has no option '{name}'. It has: {', '.join(known)}"
+                )
+            setattr(self, name, value)
+        _check_options(self)
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...]:
+        """Return the names that the constructor accepts."""
+        names: dict[str, None] = {}
+        for base in reversed(cls.__mro__[:-1]):
+            for name in (*base.__dict__.get("__annotations__", {}), *vars(base)):
+                value = inspect.getattr_static(cls, name, None)
+                is_member = callable(value) or isinstance(
+                    value, property | classmethod | staticmethod | cached_property
+                )
+                if not name.startswith("_") and not is_member:
+                    names[name] = None
+        return tuple(names)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Values of all plain options (numbers, strings, lists), for the record of a solution."""
+        plain = {name: getattr(self, name) for name in self.option_names()}
+        return {n: v for n, v in plain.items() if n not in self._settings and _is_plain(v)}
+
+    def objective(self, traj: Trajectory) -> Any:
+        """Return the number to minimise; zero asks for any feasible motion."""
+        return 0.0
+
+    def constraints(self, traj: Trajectory) -> Iterable[Constraint | Iterable[Constraint]]:
+        """Yield the task's constraints."""
+        return ()
+
+    def keyframes(self) -> Sequence[Keyframe]:
+        """Return rough poses that the start interpolates; none keeps the robot's own pose."""
+        return ()
+
+    @cached_property
+    def plant(self) -> Plant:
+        """Robot, design space and terrain; parsed on first use.
+
+        Raises:
+            DraftError: the robot folder cannot be read.
+            ProblemError: the folder does not exist.
+        """
+        import draft_core
+        from codesign.plant import Plant
+        from codesign.terrain import FLAT
+        from draft_core.design import DesignSpace
+
+        robot = draft_core.load(self.robot_folder())
+        space = DesignSpace.of(robot, self.design)
+        return Plant(robot, space, FLAT if self.terrain is None else self.terrain)
+
+    def robot_folder(self) -> Path:
+        """Return the robot folder, or refuse with the places that were tried."""
+        if not str(self.robot):
+            raise ProblemError(f"{type(self).__name__} names no robot: set robot = 'path/to/folder'")
+        given = Path(self.robot)
+        try:
+            beside = Path(inspect.getfile(type(self))).resolve().parent
+        except (OSError, TypeError):
+            beside = Path.cwd()
+        project = Path(__file__).resolve().parents[1]
+        places = [given] if given.is_absolute() else [beside / given, Path.cwd() / given, project / given]
+        for place in places:
+            if place.is_dir():
+                return place
+        tried = ", ".join(dict.fromkeys(str(place) for place in places))
+        raise ProblemError(f"{type(self).__name__}: robot folder '{given}' not found. Tried: {tried}")
+
+    @cached_property
+    def transcription(self) -> Transcription:
+        """The nonlinear program and its solver: built on first use, shared by all seeds."""
+        from codesign.solve.driver import transcribe
+
+        return transcribe(self)
+
+    def solve(self, seed: int = 0, **settings: Any) -> Solution:
+        """Find design and motion together.
+
+        Args:
+            seed: seed of the random start; the same seed gives the same answer.
+            **settings: see `codesign.solve.solve`: starts, start, time_limit, max_iterations,
+                tolerance, progress.
+
+        Returns:
+            The solution, successful or not; `solution.success` says which, `solution.message` why.
+        """
+        from codesign.solve.driver import solve
+
+        return solve(self, seed=seed, **settings)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(_is_plain(item) for item in value)
+    return isinstance(value, bool | int | float | str) or value is None
+
+
+def _check_options(problem: Problem) -> None:
+    name = type(problem).__name__
+    duration, knots, steps = problem.duration, problem.knots, problem.step_range
+    if not _is_number(duration) or not 0 < duration < math.inf:
+        raise ProblemError(f"{name}: duration is {duration!r}; it must be a positive number of seconds")
+    if isinstance(knots, bool) or not isinstance(knots, int) or knots < 2:
+        raise ProblemError(f"{name}: knots is {knots!r}; it must be a whole number, 2 or more")
+    good = len(tuple(steps)) == 2 and all(_is_number(s) for s in steps)
+    if not good or not 0 < steps[0] <= steps[1] < math.inf:
+        raise ProblemError(
+            f"{name}: step_range is {steps!r}; it must be (shortest, longest) with 0 < shortest <= longest"
+        )
+    if steps[0] > 1:
+        raise ProblemError(
+            f"{name}: step_range starts at {steps[0]:g}, so that the steps cannot fit the duration; "
+            "start it at 1 or less"
+        )
+    if not isinstance(problem.design, Mapping):
+        raise ProblemError(
+            f"{name}: design is a {type(problem.design).__name__}; "
+            "it must map names to (lower, upper) or (lower, upper, initial)"
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,323 @@
+"""The answer of a solve: design, motion, verdict. It can be saved, loaded, exported and solved from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codesign.audit import Audit, Violation, audit
+from codesign.errors import SolutionError
+from codesign.physics import EnergyAudit
+from codesign.solve.status import SolveStatus, meaning_of
+
+if TYPE_CHECKING:
+    import mujoco
+
+    from codesign.plant import Plant
+    from codesign.problem import Problem
+    from codesign.solve.driver import Transcription
+    from codesign.solve.homotopy import Path as HomotopyPath
+    from codesign.transcription import Layout
+
+Vector = NDArray[np.float64]
+
+_ARRAYS = ("t", "q", "v", "u", "contact_force", "dt", "normal", "tangent", "slide")
+
+
+@dataclass(frozen=True)
+class DesignValue:
+    """One design variable of a solution, in its unit."""
+
+    value: float
+    unit: str
+    lower: float
+    upper: float
+    initial: float
+
+
+@dataclass(frozen=True)
+class PhaseRecord:
+    """One stage of the solve."""
+
+    phase: str
+    relaxation: float
+    iterations: int
+    status: str
+    objective: float
+    violation: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A design and its motion, with the verdict on both.
+
+    K knots, N = K − 1 intervals, nc contact points. Index k of an interval quantity acts from knot k
+    to knot k + 1.
+
+    Attributes:
+        problem: name of the problem.
+        options: its plain options.
+        seed: seed of the start it came from.
+        status: how the solve ended.
+        message: what that means, the worst constraint, and what to try.
+        objective: objective with true maxima.
+        design_values: design variables by name.
+        t: times, shape (K,); [s].
+        q: configurations in MuJoCo's order, shape (K, nq).
+        v: velocities, shape (K, nv).
+        u: efforts, shape (N, nu); [N m] or [N].
+        contact_force: force on the robot in the world frame, shape (N, nc, 3); [N].
+        dt: time steps, shape (N,); [s].
+        normal: normal contact forces, shape (N, nc); [N].
+        tangent: friction along ±t₁, ±t₂, shape (N, nc, 4); [N].
+        slide: sliding slacks, shape (N, nc); [m/s].
+        audit: residuals and energies, recomputed independently.
+        notes: what the designer should know, e.g. design variables that nothing depends on.
+        phases: stages of the solve.
+        wall_s: wall time of the solve, building included; [s].
+        build_s: time of tracing and differentiation; [s].
+        robot_folder: robot folder the problem was stated with.
+        versions: versions of the packages that made it.
+    """
+
+    problem: str
+    options: Mapping[str, Any]
+    seed: int
+    status: SolveStatus
+    message: str
+    objective: float
+    design_values: Mapping[str, DesignValue]
+    t: Vector
+    q: Vector
+    v: Vector
+    u: Vector
+    contact_force: Vector
+    dt: Vector
+    normal: Vector
+    tangent: Vector
+    slide: Vector
+    audit: Audit
+    notes: tuple[str, ...]
+    phases: tuple[PhaseRecord, ...]
+    wall_s: float
+    build_s: float
+    robot_folder: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def success(self) -> bool:
+        """Whether the answer met every tolerance and is physical."""
+        return self.status is SolveStatus.SOLVED
+
+    @property
+    def design(self) -> dict[str, float]:
+        """Design variables by name, in SI units."""
+        return {name: value.value for name, value in self.design_values.items()}
+
+    @property
+    def iterations(self) -> int:
+        """Solver iterations over all stages."""
+        return sum(phase.iterations for phase in self.phases)
+
+    def require_success(self) -> Solution:
+        """Return self when solved.
+
+        Raises:
+            SolutionError: it is not; the message says why.
+        """
+        if not self.success:
+            raise SolutionError(self.message)
+        return self
+
+    def resample(self, layout: Layout, plant: Plant) -> Vector:
+        """Return a decision vector that starts another solve from this solution.
+
+        Intervals are matched by fraction of the motion, so that the number of knots may differ.
+
+        Raises:
+            SolutionError: the solution belongs to a robot of another shape.
+        """
+        if self.q.shape[1] != layout.nq or self.u.shape[1] != layout.nu:
+            raise SolutionError(
+                f"cannot start from this solution: it has {self.q.shape[1]} coordinates and "
+                f"{self.u.shape[1]} actuators, the problem {layout.nq} and {layout.nu}"
+            )
+        old = np.linspace(0, 1, len(self.q))
+        new = np.linspace(0, 1, layout.knots)
+        match = np.minimum((new[:-1] + new[1:]) / 2 * len(self.dt), len(self.dt) - 1).astype(int)
+
+        def knots(values: Vector) -> Vector:
+            return np.stack([np.interp(new, old, column) for column in values.T], axis=1)
+
+        design = dict(zip(plant.space.names, plant.space.initial, strict=True)) | {
+            k: v for k, v in self.design.items() if k in plant.space.names
+        }
+        return layout.join(
+            {
+                "q": knots(self.q),
+                "v": knots(self.v),
+                "u": self.u[match],
+                "normal": self.normal[match],
+                "tangent": self.tangent[match],
+                "slide": self.slide[match],
+                "dt": np.full(layout.intervals, float(self.t[-1]) / layout.intervals)
+                if layout.knots != len(self.q)
+                else self.dt,
+                "design": np.array([design[name] for name in plant.space.names]),
+            }
+        )
+
+    def compile(self) -> mujoco.MjModel:
+        """Return the MuJoCo model of the design."""
+        import draft_core
+
+        return draft_core.load(self.robot_folder).compile(self.design).model
+
+    def export(self, folder: str | Path) -> Path:
+        """Write the robot as MJCF, with its resolved parameters, to a folder.
+
+        Raises:
+            DraftError: the folder holds something else, or cannot be written.
+        """
+        import draft_core
+
+        target = Path(folder)
+        draft_core.load(self.robot_folder).compile(self.design, target)
+        return target
+
+    def save(self, folder: str | Path) -> Path:
+        """Write solution.json, trajectory.npz, robot/ and report.html to a folder.
+
+        Raises:
+            SolutionError: the folder cannot be written.
+        """
+        from codesign.storage import save
+
+        return save(self, Path(folder))
+
+
+def load(folder: str | Path) -> Solution:
+    """Read a saved solution.
+
+    Raises:
+        SolutionError: the folder does not hold one.
+    """
+    from codesign.storage import load_solution
+
+    return load_solution(Path(folder))
+
+
+def solution_of(
+    problem: Problem,
+    ready: Transcription,
+    path: HomotopyPath,
+    box: tuple[Vector, Vector],
+    seed: int,
+    wall_s: float,
+) -> Solution:
+    """Return the solution at the end of a homotopy path, audited."""
+    program, plant = ready.program, ready.plant
+    z = path.point.x * program.scale
+    fields = program.layout.split(z)
+    design = dict(zip(plant.space.names, (float(d) for d in fields["design"]), strict=True))
+    model = plant.robot.compile(design).model
+    verdict = audit(ready, z, model, (box[0] * program.scale, box[1] * program.scale))
+    from codesign.audit import world_forces
+
+    status, message = judge(path, verdict)
+    return Solution(
+        problem=type(problem).__name__,
+        options=problem.options,
+        seed=seed,
+        status=status,
+        message=message,
+        objective=verdict.objective,
+        design_values={
+            v.name: DesignValue(design[v.name], v.unit or "", v.lower, v.upper, v.initial)
+            for v in plant.space.variables
+        },
+        t=np.concatenate([[0.0], np.cumsum(fields["dt"])]),
+        contact_force=world_forces(plant, program.layout, z),
+        audit=verdict,
+        notes=tuple(
+            f"nothing depends on design variable '{n}': it keeps its initial value"
+            for n in ready.idle_design
+        ),
+        phases=tuple(_record(stage) for stage in path.stages),
+        wall_s=wall_s,
+        build_s=ready.build_seconds,
+        robot_folder=str(problem.robot_folder()),
+        versions=package_versions(),
+        **{name: fields[name] for name in ("q", "v", "u", "dt", "normal", "tangent", "slide")},
+    )
+
+
+def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
+    """Return the status of an answer and what to tell the designer.
+
+    The audit decides: a solver that reports success with a residual above tolerance, or with contacts
+    that did positive work, is not believed.
+    """
+    last = path.last
+    meaning = meaning_of(last.result.return_status)
+    finished = last.phase == "objective" and meaning.status is SolveStatus.SOLVED
+    if finished and verdict.is_feasible and verdict.is_physical:
+        return SolveStatus.SOLVED, "every residual is below its tolerance"
+    worst = str(verdict.worst[0]) if verdict.worst else "no constraint is violated"
+    if finished and verdict.is_feasible:
+        work = verdict.energy.worst_contact_work
+        knot = int(np.argmax(verdict.energy.contact_work)) + 1
+        return SolveStatus.NOT_PHYSICAL, (
+            f"contacts did {work:.3g} J of positive work in the interval before knot {knot}, more than "
+            "1 % of the actuator work; use more knots or a smaller step_range"
+        )
+    status = SolveStatus.NOT_CONVERGED if finished else meaning.status
+    advice = f"; {meaning.advice}" if meaning.advice else ""
+    return status, f"{meaning.words}: {worst}{advice}"
+
+
+def _record(stage: Any) -> PhaseRecord:
+    result = stage.result
+    return PhaseRecord(
+        stage.phase,
+        stage.relaxation,
+        result.iterations,
+        result.return_status,
+        result.objective,
+        result.violation,
+        result.seconds,
+    )
+
+
+def package_versions() -> dict[str, str]:
+    """Return versions of the packages an answer depends on."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in ("codesign", "casadi", "jax", "mujoco", "mujoco-mjx", "numpy"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+__all__ = [
+    "Audit",
+    "DesignValue",
+    "EnergyAudit",
+    "PhaseRecord",
+    "Solution",
+    "Violation",
+    "asdict",
+    "json",
+    "load",
+    "solution_of",
+]

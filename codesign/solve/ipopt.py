@@ -1,0 +1,212 @@
+"""One call of IPOPT through CasADi: a stage of the homotopy."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from codesign.nlp import NonlinearProgram
+
+Vector = NDArray[np.float64]
+IterationFunction = Callable[[int, float, float], None]
+
+
+@dataclass
+class Point:
+    """A primal-dual point of the nonlinear program, in scaled variables."""
+
+    x: Vector
+    lam_x: Vector | None = None
+    lam_g: Vector | None = None
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What one IPOPT run gave.
+
+    Attributes:
+        point: final point.
+        return_status: IPOPT's own word.
+        iterations: iterations used.
+        objective: objective (weighted) at the point.
+        violation: largest scaled violation of g's bounds at the point.
+        seconds: wall time; [s].
+        timings: seconds spent in each derivative function and in all of them.
+    """
+
+    point: Point
+    return_status: str
+    iterations: int
+    objective: float
+    violation: float
+    seconds: float
+    timings: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def converged(self) -> bool:
+        """Whether IPOPT met its tolerances."""
+        return self.return_status == "Solve_Succeeded"
+
+
+@dataclass
+class StopRequest:
+    """Asked between iterations: stop at a deadline or when interrupted."""
+
+    deadline: float = float("inf")
+    interrupted: bool = False
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the deadline has passed."""
+        return time.monotonic() > self.deadline
+
+    def __bool__(self) -> bool:
+        return self.interrupted or self.timed_out
+
+
+@contextmanager
+def interrupt_stops(stop: StopRequest) -> Iterator[None]:
+    """Turn Ctrl-C into a stop request while the solver runs; a second one raises as usual."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.getsignal(signal.SIGINT)
+
+    def on_interrupt(signum: int, frame: Any) -> None:
+        if stop.interrupted:
+            raise KeyboardInterrupt
+        stop.interrupted = True
+
+    signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def violation(g: Vector, lower: Vector, upper: Vector) -> float:
+    """Return the largest amount by which g leaves its bounds; inf when it is not finite."""
+    if not np.all(np.isfinite(g)):
+        return float("inf")
+    if not len(g):
+        return 0.0
+    return float(np.max(np.maximum(np.maximum(lower - g, g - upper), 0.0)))
+
+
+class _Monitor(ca.Callback):
+    """Watches iterations: reports, keeps the least infeasible point and stops on request."""
+
+    def __init__(self, program: NonlinearProgram) -> None:
+        ca.Callback.__init__(self)
+        self._n, self._m = program.layout.size, len(program.lower)
+        self._lower, self._upper = program.lower, program.upper
+        self.stop = StopRequest()
+        self.report: IterationFunction = lambda iteration, objective, violation: None
+        self.reset()
+        self.construct("monitor", {})
+
+    def reset(self) -> None:
+        self.iteration = 0
+        self.best_violation = float("inf")
+        self.best_objective = float("inf")
+        self.best: Vector | None = None
+
+    def get_n_in(self) -> int:
+        return ca.nlpsol_n_out()
+
+    def get_n_out(self) -> int:
+        return 1
+
+    def get_name_in(self, i: int) -> str:
+        return ca.nlpsol_out(i)
+
+    def get_name_out(self, i: int) -> str:
+        return "ret"
+
+    def get_sparsity_in(self, i: int) -> ca.Sparsity:
+        sizes = {"x": self._n, "lam_x": self._n, "g": self._m, "lam_g": self._m, "f": 1}
+        sizes["lam_p"] = 2
+        return ca.Sparsity.dense(sizes[ca.nlpsol_out(i)], 1)
+
+    def eval(self, arg: Any) -> list[float]:
+        values = dict(zip([ca.nlpsol_out(i) for i in range(len(arg))], arg, strict=True))
+        f = float(values["f"])
+        worst = violation(np.array(values["g"]).ravel(), self._lower, self._upper)
+        tolerance = 1e-6
+        better = worst < min(self.best_violation, np.inf) and self.best_violation > tolerance
+        if better or (worst <= tolerance and f < self.best_objective):
+            self.best = np.array(values["x"]).ravel()
+            self.best_violation, self.best_objective = worst, f
+        self.report(self.iteration, f, worst)
+        self.iteration += 1
+        return [1.0 if self.stop else 0.0]
+
+
+class Ipopt:
+    """IPOPT bound to one nonlinear program; built once, run for every stage and seed."""
+
+    def __init__(self, program: NonlinearProgram, options: dict[str, Any]) -> None:
+        """Args: the program, and IPOPT's own options by their names."""
+        self._program = program
+        self._monitor = _Monitor(program)
+        settings = {
+            "ipopt": {"print_level": 0, "sb": "yes", **options},
+            "print_time": False,
+            "iteration_callback": self._monitor,
+            "error_on_fail": False,
+            **program.derivatives,
+        }
+        self._solver = ca.nlpsol("program", "ipopt", program.problem, settings)
+
+    def run(
+        self,
+        start: Point,
+        bounds: tuple[Vector, Vector],
+        parameters: tuple[float, float],
+        stop: StopRequest,
+        report: IterationFunction,
+    ) -> StageResult:
+        """Solve one stage.
+
+        Args:
+            start: where to begin; multipliers are used when given.
+            bounds: lower and upper bounds of x.
+            parameters: (ε, σ), see `NonlinearProgram`.
+            stop: asked every iteration.
+            report: called every iteration with (iteration, objective, violation).
+        """
+        monitor, program = self._monitor, self._program
+        monitor.reset()
+        monitor.stop, monitor.report = stop, report
+        arguments: dict[str, Any] = {
+            "x0": start.x,
+            "p": list(parameters),
+            "lbx": bounds[0],
+            "ubx": bounds[1],
+            "lbg": program.lower,
+            "ubg": program.upper,
+        }
+        if start.lam_x is not None:
+            arguments |= {"lam_x0": start.lam_x, "lam_g0": start.lam_g}
+        began = time.perf_counter()
+        result = self._solver(**arguments)
+        seconds = time.perf_counter() - began
+        stats = self._solver.stats()
+        point = Point(*(np.array(result[k]).ravel() for k in ("x", "lam_x", "lam_g")))
+        status = stats["return_status"]
+        if status == "User_Requested_Stop" and monitor.best is not None:
+            point = Point(monitor.best)
+        final = violation(np.array(result["g"]).ravel(), program.lower, program.upper)
+        timings = {k[7:]: v for k, v in stats.items() if k.startswith("t_wall_nlp")}
+        return StageResult(
+            point, status, int(stats["iter_count"]), float(result["f"]), final, seconds, timings
+        )

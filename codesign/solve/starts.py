@@ -1,0 +1,195 @@
+"""Where a solve begins, and the box it stays in.
+
+Poses are interpolated between keyframes, velocities are zero, contacts that touch the ground carry the
+robot's weight, and efforts are random (Spielberg et al. 2017, Sec. II-E).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from codesign.errors import ProblemError
+from codesign.plant import Plant, index_of
+from codesign.transcription import Layout
+
+Vector = NDArray[np.float64]
+
+_BASE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+_TOUCHING = 0.02  # a foot this close to the ground at a keyframe counts as touching; [m]
+_EFFORT_SPREAD = 0.05  # random efforts, as a share of the limits; larger ones did no good
+
+
+@dataclass(frozen=True)
+class Keyframe:
+    """A rough pose at a fraction of the motion's duration.
+
+    Attributes:
+        at: fraction of the duration in [0, 1].
+        pose: coordinates by name: x, y, z [m] and qw, qx, qy, qz of a free base, hinges [rad] and
+            slides [m] by joint name. What is left out keeps the robot folder's own pose.
+    """
+
+    at: float
+    pose: Mapping[str, float] = field(default_factory=dict)
+
+
+def interpolate_keyframes(plant: Plant, keyframes: Sequence[Keyframe], fractions: Vector) -> Vector:
+    """Return configurations at the given fractions of the duration, shape (K, nq).
+
+    Raises:
+        ProblemError: fractions out of order or outside [0, 1], or a name the robot lacks.
+    """
+    if not keyframes:
+        return np.tile(plant.q_home, (len(fractions), 1))
+    times = np.array([frame.at for frame in keyframes], dtype=float)
+    if not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)) or min(times) < 0 or max(times) > 1:
+        raise ProblemError(
+            f"keyframes are at {', '.join(f'{t:g}' for t in times)}; "
+            "their fractions must increase from 0 to 1"
+        )
+    poses = np.array([_pose(plant, frame) for frame in keyframes])
+    q = np.stack([np.interp(fractions, times, column) for column in poses.T], axis=1)
+    return _normalized(plant, q)
+
+
+def _pose(plant: Plant, frame: Keyframe) -> Vector:
+    q = plant.q_home.copy()
+    scalar = [n for n in plant.robot.joint_names if _is_scalar(plant, n)]
+    base = list(_BASE) if plant.has_free_base else []
+    for name, value in frame.pose.items():
+        if not np.isfinite(value):
+            raise ProblemError(f"keyframe at {frame.at:g}: {name} is {value}")
+        if name in base:
+            q[base.index(name)] = value
+        else:
+            index_of(name, [*base, *scalar], "keyframe coordinate")
+            q[plant.joint_address(name)] = value
+    return q
+
+
+def _is_scalar(plant: Plant, joint: str) -> bool:
+    kind = plant.nominal.jnt_type[plant.robot.joint_names.index(joint)]
+    return int(kind) in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+
+
+def _normalized(plant: Plant, q: Vector) -> Vector:
+    for joint, kind in enumerate(plant.nominal.jnt_type):
+        start = int(plant.nominal.jnt_qposadr[joint])
+        if int(kind) == int(mujoco.mjtJoint.mjJNT_FREE):
+            start += 3
+        elif int(kind) != int(mujoco.mjtJoint.mjJNT_BALL):
+            continue
+        part = q[:, start : start + 4]
+        q[:, start : start + 4] = part / np.linalg.norm(part, axis=1, keepdims=True)
+    return q
+
+
+def initial_point(
+    plant: Plant, layout: Layout, keyframes: Sequence[Keyframe], duration: float, seed: int
+) -> Vector:
+    """Return the starting decision vector in physical units, epigraph variables at zero.
+
+    Args:
+        plant: robot, design space and terrain.
+        layout: layout of the decision vector.
+        keyframes: rough poses.
+        duration: longest duration; the start uses all of it; [s].
+        seed: seed of the random efforts and forces.
+    """
+    rng = np.random.default_rng(seed)
+    knots, intervals, nc = layout.knots, layout.intervals, layout.nc
+    q = interpolate_keyframes(plant, keyframes, np.linspace(0.0, 1.0, knots))
+    limits = effort_limits(plant)
+    low, high = (np.clip(limits[:, i], -plant.weight, plant.weight) for i in (0, 1))
+    middle = np.clip(0.0, low, high)
+    u = middle + _EFFORT_SPREAD * (rng.uniform(low, high, (intervals, layout.nu)) - middle)
+    normal = _touching(plant, q[1:]) * plant.weight / max(nc, 1)
+    noise = 0.05 * plant.weight / max(nc, 1)
+    return layout.join(
+        {
+            "q": q,
+            "u": u,
+            "normal": normal + rng.uniform(0.0, noise, (intervals, nc)),
+            "tangent": rng.uniform(0.0, noise, (intervals, nc, 4)),
+            "slide": rng.uniform(0.0, 0.05, (intervals, nc)),
+            "dt": np.full(intervals, duration / intervals),
+            "design": np.asarray(plant.space.initial),
+        }
+    )
+
+
+def _touching(plant: Plant, q: Vector) -> Vector:
+    """Return 1 where a contact point of the nominal robot is near level 0, shape (len(q), nc)."""
+    data = mujoco.MjData(plant.nominal)
+    sites = [c.site_id for c in plant.robot.contacts]
+    touching = np.zeros((len(q), len(sites)))
+    for k, configuration in enumerate(q):
+        data.qpos[:] = configuration
+        mujoco.mj_kinematics(plant.nominal, data)
+        touching[k] = data.site_xpos[sites, 2] < _TOUCHING
+    return touching
+
+
+def effort_limits(plant: Plant) -> Vector:
+    """Return lower and upper effort limits at the initial design, shape (nu, 2); may be infinite."""
+    design = dict(zip(plant.space.names, plant.space.initial, strict=True))
+    return np.asarray(plant.robot.effort_limits(design), dtype=float).reshape(-1, 2)
+
+
+def variable_bounds(
+    plant: Plant, layout: Layout, duration: float, step_range: tuple[float, float]
+) -> tuple[Vector, Vector]:
+    """Return lower and upper bounds of the decision vector in physical units, shape (n,) each.
+
+    Args:
+        plant: robot and design space.
+        layout: layout of the decision vector.
+        duration: longest duration of the motion; [s].
+        step_range: shortest and longest time step, as multiples of duration / intervals.
+    """
+    low, high = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
+    f = layout.fields
+    q_low, q_high = _configuration_box(plant)
+    low[f["q"]], high[f["q"]] = q_low, q_high
+    speed = _speed_limits(plant)
+    low[f["v"]], high[f["v"]] = -speed, speed
+    limits = effort_limits(plant)
+    low[f["u"]], high[f["u"]] = limits[:, 0], limits[:, 1]
+    for name in ("normal", "tangent", "slide"):
+        low[f[name]] = 0.0
+    step = duration / layout.intervals
+    low[f["dt"]], high[f["dt"]] = step_range[0] * step, step_range[1] * step
+    low[f["design"]], high[f["design"]] = plant.space.lower, plant.space.upper
+    return low, high
+
+
+def _configuration_box(plant: Plant) -> tuple[Vector, Vector]:
+    """Return bounds of q: joint ranges where stated, unit quaternion entries, else a full turn."""
+    model = plant.nominal
+    low, high = np.full(model.nq, -np.inf), np.full(model.nq, np.inf)
+    for joint, kind in enumerate(model.jnt_type):
+        start = int(model.jnt_qposadr[joint])
+        if int(kind) in (int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)):
+            first = start + (3 if int(kind) == int(mujoco.mjtJoint.mjJNT_FREE) else 0)
+            low[first : first + 4], high[first : first + 4] = -1.1, 1.1
+        elif model.jnt_limited[joint]:
+            low[start], high[start] = model.jnt_range[joint]
+        elif int(kind) == int(mujoco.mjtJoint.mjJNT_HINGE):
+            low[start], high[start] = -2 * np.pi, 2 * np.pi
+    return low, high
+
+
+def _speed_limits(plant: Plant) -> Vector:
+    """Return the top speed of each degree of freedom; infinite where no motor sets one, (nv,)."""
+    speed = np.full(plant.nominal.nv, np.inf)
+    for actuator in plant.robot.actuators:
+        limit = getattr(actuator, "speed_limit", None)
+        if actuator.kind == "motor" and limit is not None:
+            dof = int(plant.nominal.jnt_dofadr[actuator.joint_id])
+            speed[dof] = min(speed[dof], float(limit))
+    return speed

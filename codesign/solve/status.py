@@ -1,0 +1,89 @@
+"""How a solve ended, in words a designer can act on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SolveStatus(StrEnum):
+    """How a solve ended. Only `SOLVED` is a success."""
+
+    SOLVED = "solved"
+    INFEASIBLE = "infeasible"
+    NOT_PHYSICAL = "not_physical"
+    NOT_CONVERGED = "not_converged"
+    ITERATION_LIMIT = "iteration_limit"
+    TIME_LIMIT = "time_limit"
+    INTERRUPTED = "interrupted"
+    NUMERICAL_FAILURE = "numerical_failure"
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a solver's return code says about the problem, and what to try."""
+
+    status: SolveStatus
+    words: str
+    advice: str
+
+
+_TRY_STARTS = "try another seed, or keyframes closer to the motion you expect"
+
+_IPOPT: dict[str, Meaning] = {
+    "Solve_Succeeded": Meaning(SolveStatus.SOLVED, "the solver converged", ""),
+    "Solved_To_Acceptable_Level": Meaning(
+        SolveStatus.NOT_CONVERGED,
+        "the solver stalled just short of its tolerance",
+        "loosen the tolerance or try another seed",
+    ),
+    "Infeasible_Problem_Detected": Meaning(
+        SolveStatus.INFEASIBLE,
+        "the solver reached a point where no small change reduces the constraint violation",
+        f"check that the task is possible within the design's bounds and the duration; {_TRY_STARTS}",
+    ),
+    "Restoration_Failed": Meaning(
+        SolveStatus.INFEASIBLE,
+        "the solver lost the feasible region and could not find its way back",
+        f"check that the task is possible within the design's bounds and the duration; {_TRY_STARTS}",
+    ),
+    "Maximum_Iterations_Exceeded": Meaning(
+        SolveStatus.ITERATION_LIMIT,
+        "the solver used up its iterations",
+        f"raise max_iterations, or {_TRY_STARTS}",
+    ),
+    "Maximum_WallTime_Exceeded": Meaning(
+        SolveStatus.TIME_LIMIT, "the time limit was reached", "raise time_limit"
+    ),
+    "Maximum_CpuTime_Exceeded": Meaning(
+        SolveStatus.TIME_LIMIT, "the time limit was reached", "raise time_limit"
+    ),
+    "Search_Direction_Becomes_Too_Small": Meaning(
+        SolveStatus.NOT_CONVERGED,
+        "the solver's steps became too small to make progress",
+        _TRY_STARTS,
+    ),
+    "Diverging_Iterates": Meaning(
+        SolveStatus.NUMERICAL_FAILURE,
+        "the variables grew without bound, so that the objective is probably unbounded below",
+        "bound the objective, or add constraints to what it rewards",
+    ),
+    "Invalid_Number_Detected": Meaning(
+        SolveStatus.NUMERICAL_FAILURE,
+        "a term became NaN or infinite",
+        "look for divisions, roots and logarithms in the objective and constraints",
+    ),
+    "User_Requested_Stop": Meaning(
+        SolveStatus.INTERRUPTED, "the solve was interrupted", "start again from this solution"
+    ),
+}
+
+
+def meaning_of(return_status: str) -> Meaning:
+    """Return what an IPOPT return status means for the problem."""
+    unknown = Meaning(
+        SolveStatus.NUMERICAL_FAILURE,
+        f"the solver failed numerically ({return_status.replace('_', ' ').lower()})",
+        _TRY_STARTS,
+    )
+    return _IPOPT.get(return_status, unknown)

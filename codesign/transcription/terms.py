@@ -1,0 +1,154 @@
+"""The user's objective and constraints as one function of the decision vector.
+
+Peaks (maxima) become epigraph variables: each ξ replaces its maximum and every entry w adds a row
+ξ − w ≥ 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from codesign.constraints import Constraint, at_least, at_most, equal, flatten
+from codesign.errors import ProblemError
+from codesign.plant import Plant
+from codesign.trajectory import Peak, PeakCollector, Trajectory
+from codesign.transcription.layout import Layout
+from codesign.transcription.rows import Rows
+from draft_core.backend import jax, jnp, mujoco
+
+if TYPE_CHECKING:
+    from codesign.problem import Problem
+
+
+@dataclass(frozen=True)
+class UserTerms:
+    """The user's side of the nonlinear program.
+
+    Attributes:
+        layout: layout with room for the epigraph variables.
+        rows: rows of `constraints`, in order.
+        peaks: (name, unit) of each epigraph variable.
+        objective: physical z → scalar.
+        constraints: physical z → flat array of all rows.
+        peak_values: physical z → the largest entry behind each ξ, shape (n_peaks,).
+    """
+
+    layout: Layout
+    rows: tuple[Rows, ...]
+    peaks: tuple[tuple[str, str], ...]
+    objective: Callable[[jax.Array], jax.Array]
+    constraints: Callable[[jax.Array], jax.Array]
+    peak_values: Callable[[jax.Array], jax.Array]
+
+
+@dataclass(frozen=True)
+class _Evaluated:
+    objective: jax.Array
+    constraints: list[Constraint]
+    peaks: list[Peak]
+
+
+def user_terms(problem: Problem, plant: Plant, layout: Layout) -> UserTerms:
+    """Return the terms of a problem; `layout` is extended by one variable per peak.
+
+    Raises:
+        ProblemError: a name that does not exist, an objective that is not a scalar, or a
+            constraint that cannot be read.
+    """
+    described: list[_Evaluated] = []
+
+    def describe(z: jax.Array) -> jax.Array:
+        described.append(_evaluate(problem, plant, layout, z, PeakCollector()))
+        return described[-1].objective
+
+    jax.eval_shape(describe, jax.ShapeDtypeStruct((layout.size,), jnp.float64))
+    terms = described[0]
+    full = replace(layout, n_peaks=len(terms.peaks))
+
+    def evaluate(z: jax.Array) -> _Evaluated:
+        xi = z[full.fields["peaks"]]
+        return _evaluate(problem, plant, full, z, PeakCollector(variables=xi))
+
+    def constraints(z: jax.Array) -> jax.Array:
+        result = evaluate(z)
+        values = [c.value for c in result.constraints]
+        values += [_slack(z, full, i, peak) for i, peak in enumerate(result.peaks)]
+        return jnp.concatenate(values) if values else jnp.zeros(0)
+
+    def peak_values(z: jax.Array) -> jax.Array:
+        maxima = [jnp.max(peak.values) for peak in evaluate(z).peaks]
+        return jnp.stack(maxima) if maxima else jnp.zeros(0)
+
+    return UserTerms(
+        layout=full,
+        rows=tuple(_rows(c) for c in terms.constraints) + tuple(_peak_rows(p) for p in terms.peaks),
+        peaks=tuple((p.name, p.unit) for p in terms.peaks),
+        objective=lambda z: evaluate(z).objective,
+        constraints=constraints,
+        peak_values=peak_values,
+    )
+
+
+def _evaluate(
+    problem: Problem, plant: Plant, layout: Layout, z: jax.Array, collector: PeakCollector
+) -> _Evaluated:
+    trajectory = Trajectory.of(plant, layout.split(z), collector)
+    objective = jnp.asarray(problem.objective(trajectory), dtype=jnp.float64)
+    if objective.size != 1:
+        raise ProblemError(
+            f"{type(problem).__name__}.objective returned an array of shape {objective.shape}; "
+            "it must be one number (sum it, or use traj.peak)"
+        )
+    constraints = list(flatten(problem.constraints(trajectory)))
+    constraints += automatic_constraints(problem, trajectory)
+    return _Evaluated(objective.reshape(()), constraints, collector.peaks)
+
+
+def automatic_constraints(problem: Problem, traj: Trajectory) -> list[Constraint]:
+    """Return what every problem has: its duration, unit quaternions and feet above the ground at knot 0.
+
+    Later knots need neither of the last two: steps keep a quaternion's norm, and intervals watch gaps.
+    """
+    first = traj.knot(0)
+    found = [at_most(jnp.sum(traj.dt), problem.duration, name="duration", unit="s")]
+    model = traj.plant.nominal
+    for joint, kind in enumerate(model.jnt_type):
+        start = int(model.jnt_qposadr[joint])
+        if int(kind) == int(mujoco.mjtJoint.mjJNT_FREE):
+            start += 3
+        elif int(kind) != int(mujoco.mjtJoint.mjJNT_BALL):
+            continue
+        norm = jnp.sum(first.q[start : start + 4] ** 2)
+        label = (model.joint(joint).name,)
+        found.append(equal(norm, 1.0, name="unit quaternion", labels=label, knot=0))
+    if traj.plant.robot.contacts:
+        names = traj.plant.robot.contact_names
+        found.append(at_least(first.gap(), 0.0, name="gap", unit="m", labels=names, knot=0))
+    return found
+
+
+def _slack(z: jax.Array, layout: Layout, index: int, peak: Peak) -> jax.Array:
+    return z[layout.fields["peaks"][index]] - peak.values
+
+
+def _rows(constraint: Constraint) -> Rows:
+    ones = np.ones(len(constraint.labels))
+    return Rows(
+        constraint.name,
+        constraint.unit,
+        constraint.labels,
+        constraint.lower,
+        constraint.upper,
+        ones,
+        knot=constraint.knot,
+    )
+
+
+def _peak_rows(peak: Peak) -> Rows:
+    m = int(np.prod(peak.values.shape))
+    labels = tuple(str(i) for i in range(m))
+    return Rows(peak.name, peak.unit, labels, np.zeros(m), np.full(m, np.inf), np.ones(m))

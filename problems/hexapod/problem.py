@@ -1,0 +1,60 @@
+"""The hexapod of Spielberg et al. (2017), Sec. IV-A: longer legs or no button."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from codesign import Keyframe, Problem, Trajectory
+from codesign.constraints import Constraint, at_rest, base_position, site_position, standing
+from codesign.objectives import design_change, peak_torque
+
+_TRIPODS = {"leg_fl": 0.0, "leg_mr": 0.0, "leg_rl": 0.0, "leg_fr": np.pi, "leg_ml": np.pi, "leg_rr": np.pi}
+
+
+class Hexapod(Problem):
+    """A hexapod walks 0.45 m and presses a button 0.15 m above the ground.
+
+    Options:
+        beta: weight of the distance from the designer's own dimensions and masses.
+        distance: how far the body moves forward; [m].
+        button_height: height of the button its nose must touch; [m].
+    """
+
+    robot = "robot"
+    design = {
+        "body_x": (0.9, 1.2),
+        "body_y": (0.05, 0.10),
+        "body_z": (0.10, 0.15),
+        "leg_length": (0.05, 0.20),
+        "leg_mass": (0.08, 0.12),
+        "body_mass": (0.3, 0.5),
+    }
+    duration = 4.0
+    knots = 16
+    beta = 0.0
+    distance = 0.45
+    button_height = 0.15
+
+    def objective(self, traj: Trajectory) -> Any:
+        return peak_torque(traj) + self.beta * design_change(traj)
+
+    def constraints(self, traj: Trajectory) -> Iterator[Constraint | Iterator[Constraint]]:
+        yield standing(traj, knot=0)
+        yield at_rest(traj, knot=0)
+        yield base_position(traj, knot=0, x=0.0, y=0.0)
+        yield standing(traj, knot=-1)
+        yield at_rest(traj, knot=-1)
+        yield base_position(traj, knot=-1, x=self.distance, y=0.0)
+        yield site_position(traj, "nose", knot=-1, z=self.button_height)
+
+    def keyframes(self) -> list[Keyframe]:
+        """Return a rough tripod gait: two steps of each tripod while the body rises."""
+        frames = []
+        for at in np.linspace(0.0, 1.0, 17):
+            swing = {leg: 0.3 * np.sin(4 * np.pi * at + phase) for leg, phase in _TRIPODS.items()}
+            height = 0.10 + at * (self.button_height - 0.10)
+            frames.append(Keyframe(float(at), {"x": at * self.distance, "z": height, **swing}))
+        return frames
