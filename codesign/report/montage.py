@@ -1,0 +1,350 @@
+"""A strip of poses as one SVG picture: needs no script, no renderer and no network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import mujoco
+import numpy as np
+
+from codesign.report.camera import Camera, Solid, convex_hull, painting_order
+from codesign.report.poses import Motion, base_body, body_poses, rotation_matrix
+from codesign.report.shapes import Shape, shapes_of
+
+PANEL_WIDTH = 240.0  # [px]
+GAP = 6.0  # between panels [px]
+CAPTION_HEIGHT = 22.0  # [px]
+_LIGHT = np.array([0.35, -0.45, 0.82]) / np.linalg.norm([0.35, -0.45, 0.82])
+_ELEVATION = np.radians(18.0)
+_QUARTER_VIEW = np.radians(28.0)  # turned from the pure side view, to show depth
+_LONGEST_ARROW = 0.45  # of the robot's size, for the largest contact force
+
+_STYLE = """
+.montage{--ink:#1f2933;--soft:#6b7785;--grid:#c9d1da;--force:#c22f4e;--path:#3a6fb0;--mark:#b8860b;
+--back:#f3f5f8}
+@media (prefers-color-scheme:dark){
+.montage{--ink:#e4e9ee;--soft:#98a4b1;--grid:#3b4652;--force:#ff6f8b;--path:#7db0ee;--mark:#f0c04a;--back:#1c232b}}
+.montage text{font:500 12px system-ui,sans-serif;fill:var(--soft)}
+.montage .back{fill:var(--back)}
+.montage .grid{stroke:var(--grid);stroke-width:.7;fill:none}
+.montage .shadow{fill:#000;fill-opacity:.16}
+.montage .path{stroke:var(--path);stroke-width:1.3;stroke-dasharray:3 3;fill:none}
+.montage .force{stroke:var(--force);stroke-width:2;fill:none}
+.montage .tip{fill:var(--force)}
+.montage .mark{stroke:var(--mark);stroke-width:1.6;fill:none}
+.montage .solid polygon{stroke:#1b2530;stroke-opacity:.45;stroke-width:.6;stroke-linejoin:round}
+"""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is drawn besides the robot.
+
+    Attributes:
+        ground: height of the ground grid [m].
+        contact_sites: site ids where the forces act (nc,).
+        force: force on the robot at each contact for each frame (F, nc, 3) [N].
+        markers: named points of the world [m].
+    """
+
+    ground: float
+    contact_sites: tuple[int, ...]
+    force: np.ndarray
+    markers: Mapping[str, np.ndarray]
+
+
+def montage_svg(
+    model: mujoco.MjModel,
+    q_frames: np.ndarray,
+    *,
+    times: Sequence[float] | np.ndarray | None = None,
+    contact_force: np.ndarray | None = None,
+    contact_sites: Sequence[int] = (),
+    markers: Mapping[str, np.ndarray] | None = None,
+    label: str = "The robot at successive times",
+) -> str:
+    """Return an SVG picture with one panel for each configuration.
+
+    Args:
+        model: the robot, with its geoms.
+        q_frames: configurations to draw (F, nq).
+        times: captions (F,) [s]; none when left out.
+        contact_force: force on the robot at each contact (F, nc, 3), world frame [N].
+        contact_sites: site id of each contact (nc,).
+        markers: named points of the world to mark, e.g. a button [m].
+        label: what the picture shows, for readers who cannot see it.
+
+    Returns:
+        A complete ``<svg>`` element, fit for a file or for a page, in light and in dark.
+    """
+    q_frames = np.atleast_2d(np.asarray(q_frames, dtype=float))
+    stamps = np.arange(len(q_frames), dtype=float) if times is None else np.asarray(times)
+    motion = body_poses(model, stamps, q_frames)
+    shapes = shapes_of(model)
+    none = np.zeros((len(q_frames), len(contact_sites), 3))
+    scene = Scene(
+        ground=ground_height(motion, shapes),
+        contact_sites=tuple(contact_sites),
+        force=none if contact_force is None else np.nan_to_num(np.asarray(contact_force)),
+        markers={name: np.asarray(at, dtype=float) for name, at in (markers or {}).items()},
+    )
+    view = View.framing(motion, shapes, base_body(model), scene)
+    panels = [
+        _panel(model, motion, frame, shapes, scene, view, has_caption=times is not None)
+        for frame in range(len(q_frames))
+    ]
+    width = PANEL_WIDTH * len(panels) + GAP * (len(panels) - 1)
+    height = view.height + (CAPTION_HEIGHT if times is not None else 0.0)
+    body = "".join(
+        f'<svg x="{_n((PANEL_WIDTH + GAP) * i)}" y="0" width="{_n(PANEL_WIDTH)}" '
+        f'height="{_n(height)}">{panel}</svg>'
+        for i, panel in enumerate(panels)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="montage" role="img" '
+        f'aria-label="{escape(label)}" viewBox="0 0 {_n(width)} {_n(height)}">'
+        f"<style>{_STYLE}</style>{body}</svg>"
+    )
+
+
+def choose_frames(t: np.ndarray, count: int = 5) -> np.ndarray:
+    """Return `count` evenly spaced times from the first knot to the last (fewer for one knot)."""
+    return np.linspace(t[0], t[-1], count) if t[-1] > t[0] else np.asarray(t[:1])
+
+
+def ground_height(motion: Motion, shapes: list[Shape]) -> float:
+    """Return 0, or the lowest point of the motion where the robot goes below the ground."""
+    lowest = min((float(world_vertices(motion, 0, s)[:, 2].min()) for s in shapes), default=0.0)
+    lowest = min(lowest, float(motion.position[:, 1:, 2].min(initial=0.0)))
+    return 0.0 if lowest > -0.05 else lowest
+
+
+def world_vertices(motion: Motion, frame: int, shape: Shape) -> np.ndarray:
+    """Return the shape's vertices in the world (n, 3) [m]."""
+    in_body = shape.mesh.vertices @ rotation_matrix(shape.quaternion).T + shape.position
+    turn = rotation_matrix(motion.quaternion[frame, shape.body])
+    return in_body @ turn.T + motion.position[frame, shape.body]
+
+
+def side_view(motion: Motion, base: int) -> float:
+    """Return the azimuth that sees the base travel from left to right [rad]."""
+    travel = motion.position[-1, base] - motion.position[0, base]
+    is_travelling = np.hypot(travel[0], travel[1]) > 0.05
+    heading = float(np.arctan2(travel[1], travel[0])) if is_travelling else 0.0
+    return heading - np.pi / 2 + float(_QUARTER_VIEW)
+
+
+@dataclass(frozen=True)
+class View:
+    """One camera for every panel, and the part of its picture that a panel shows.
+
+    Attributes:
+        camera: the projection.
+        centre: picture point at the middle of each frame's panel (F, 2) [m].
+        scale: [px/m].
+        height: of a panel [px].
+        robot_size: diagonal of the robot's first pose [m].
+    """
+
+    camera: Camera
+    centre: np.ndarray
+    scale: float
+    height: float
+    robot_size: float
+
+    @classmethod
+    def framing(cls, motion: Motion, shapes: list[Shape], base: int, scene: Scene) -> View:
+        """Return a view that holds the whole motion, or follows a robot that goes far."""
+        camera = Camera(side_view(motion, base), float(_ELEVATION), np.zeros(3))
+        low, high = _extents(motion, shapes, camera, scene)
+        size = float(np.max(high - low, axis=1).max()) or 1.0
+        whole_low, whole_high = low.min(axis=0), high.max(axis=0)
+        middle = np.tile((whole_low + whole_high) / 2, (len(low), 1))
+        span = (whole_high - whole_low) * 1.08 + 0.02 * size
+        if span[0] > 3.5 * size:  # too far to show whole: keep the robot in the middle
+            middle[:, 0] = ((low + high) / 2)[:, 0]
+            span[0] = 1.6 * size
+        scale = PANEL_WIDTH / span[0]
+        height = float(np.clip(span[1] * scale, 0.5 * PANEL_WIDTH, 1.15 * PANEL_WIDTH))
+        scale = min(scale, height / span[1])
+        return cls(camera, middle, float(scale), height, size)
+
+    def pixels(self, frame: int, points: np.ndarray) -> np.ndarray:
+        """Return panel pixels (…, 2), y down, of picture points (…, 2)."""
+        offset = (np.asarray(points) - self.centre[frame]) * self.scale
+        return offset * [1.0, -1.0] + [PANEL_WIDTH / 2, self.height / 2]
+
+    def world(self, frame: int, points: np.ndarray) -> np.ndarray:
+        """Return panel pixels (…, 2) of world points (…, 3)."""
+        return self.pixels(frame, self.camera.project(points))
+
+
+def _extents(motion, shapes, camera, scene) -> tuple[np.ndarray, np.ndarray]:
+    """Picture corners of each frame's robot (F, 2), its shadow and the markers included."""
+    marks = [np.asarray(list(scene.markers.values()))] if scene.markers else []
+    low, high = [], []
+    for frame in range(len(motion.t)):
+        points = [world_vertices(motion, frame, s) for s in shapes]
+        points = points or [motion.position[frame]]
+        flat = [p * [1, 1, 0] + [0, 0, scene.ground] for p in points]
+        seen = camera.project(np.concatenate(points + flat + marks))
+        low.append(seen.min(axis=0))
+        high.append(seen.max(axis=0))
+    return np.array(low), np.array(high)
+
+
+def _panel(model, motion, frame, shapes, scene, view, has_caption: bool) -> str:
+    parts = [_grid(view, frame, scene.ground)]
+    world = [world_vertices(motion, frame, shape) for shape in shapes]
+    parts.append(_shadow(view, frame, world, scene.ground))
+    parts.append(_path(model, motion, frame, view))
+    solids = [
+        Solid.seen(view.camera, vertices, shape.mesh.triangles)
+        for vertices, shape in zip(world, shapes, strict=True)
+    ]
+    for index in painting_order(view.camera, solids):
+        parts.append(_solid(view, frame, solids[index], shapes[index]))
+    parts.append(_forces(model, motion, frame, scene, view))
+    parts.append(_markers(frame, scene, view))
+    caption = (
+        f'<text x="{_n(PANEL_WIDTH / 2)}" y="{_n(view.height + 16)}" '
+        f'text-anchor="middle">{motion.t[frame]:.2f} s</text>'
+    )
+    size = f'width="{_n(PANEL_WIDTH)}" height="{_n(view.height)}"'
+    return (
+        f'<rect class="back" {size} rx="6"/><svg {size}>{"".join(parts)}</svg>'
+        f"{caption if has_caption else ''}"
+    )
+
+
+def _grid(view: View, frame: int, ground: float) -> str:
+    """Ground lines, at a round spacing, on the part of the ground that the panel shows."""
+    spacing = round_length(view.robot_size / 4)
+    camera = view.camera
+    middle = camera.lift(view.centre[frame])
+    onto = (ground - middle[2]) / camera.towards[2]
+    foot = (middle + onto * camera.towards)[:2]
+    reach = 0.75 * PANEL_WIDTH / view.scale
+    first = np.ceil((foot - reach) / spacing) * spacing
+    lines = []
+    for axis in range(2):
+        for value in np.arange(first[axis], foot[axis] + reach, spacing):
+            ends = np.empty((2, 3))
+            ends[:, axis], ends[:, 1 - axis] = value, foot[1 - axis] + np.array([-reach, reach])
+            ends[:, 2] = ground
+            lines.append("M" + "L".join(_xy(p) for p in view.world(frame, ends)))
+    return f'<path class="grid" d="{"".join(lines)}"/>'
+
+
+def round_length(length: float) -> float:
+    """Return the largest of 1, 2, 5 times a power of ten that is not above `length`."""
+    power = 10.0 ** np.floor(np.log10(length))
+    return float(max(m * power for m in (1, 2, 5) if m * power <= length * (1 + 1e-9)))
+
+
+def _shadow(view: View, frame: int, world: list[np.ndarray], ground: float) -> str:
+    outlines = []
+    for vertices in world:
+        fallen = vertices * [1, 1, 0] + [0, 0, ground]
+        hull = convex_hull(view.camera.project(fallen))
+        outlines.append("M" + "L".join(_xy(p) for p in view.pixels(frame, hull)) + "Z")
+    return f'<path class="shadow" d="{"".join(outlines)}"/>' if outlines else ""
+
+
+def _path(model, motion, frame, view) -> str:
+    track = view.world(frame, motion.position[:, base_body(model)])
+    return f'<polyline class="path" points="{" ".join(_xy(p) for p in track)}"/>'
+
+
+def _solid(view: View, frame: int, solid: Solid, shape: Shape) -> str:
+    """The silhouette in the colour of the turned-away side, then each flat face that is seen."""
+    pieces = [_polygon(view, frame, solid.silhouette, shape.colour, 0.86)]
+    for normal, corners in _flat_faces(solid, shape):
+        if normal @ view.camera.towards > 1e-6:
+            outline = convex_hull(view.camera.project(corners))
+            if len(outline) > 2:
+                light = 0.66 + 0.42 * max(0.0, float(normal @ _LIGHT))
+                pieces.append(_polygon(view, frame, outline, shape.colour, light))
+    return f'<g class="solid">{"".join(pieces)}</g>'
+
+
+def _flat_faces(solid: Solid, shape: Shape) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Normal and corners of each flat face: six of a box, two of a cylinder, none when round."""
+    if shape.kind == "box":
+        groups = [np.arange(2 * i, 2 * i + 2) for i in range(6)]
+    elif shape.kind == "cylinder":
+        caps = np.arange(len(solid.corners)).reshape(4, -1)  # two quarters are the wall
+        groups = [caps[2], caps[3]]
+    elif shape.kind == "mesh":
+        groups = [np.array([i]) for i in range(len(solid.corners))]
+    else:
+        return []
+    return [(solid.normals[g[0]], solid.corners[g].reshape(-1, 3)) for g in groups]
+
+
+def _polygon(view: View, frame: int, outline: np.ndarray, colour, light: float) -> str:
+    rgb = [round(255 * min(1.0, channel * light)) for channel in colour]
+    points = " ".join(_xy(p) for p in view.pixels(frame, outline))
+    return f'<polygon points="{points}" fill="#{rgb[0]:02x}{rgb[1]:02x}{rgb[2]:02x}"/>'
+
+
+def _forces(model, motion, frame, scene: Scene, view: View) -> str:
+    if not scene.contact_sites:
+        return ""
+    largest = float(np.linalg.norm(scene.force, axis=-1).max(initial=0.0))
+    arrows = []
+    for site, force in zip(scene.contact_sites, scene.force[frame], strict=True):
+        if largest <= 0 or np.linalg.norm(force) < 0.01 * largest:
+            continue
+        start = site_position(model, motion, frame, site)
+        tip = start + force / largest * _LONGEST_ARROW * view.robot_size
+        arrows.append(_arrow(view.world(frame, np.stack([start, tip]))))
+    return "".join(arrows)
+
+
+def site_position(model: mujoco.MjModel, motion: Motion, frame: int, site: int) -> np.ndarray:
+    """Return where a site is in the world (3,) [m]."""
+    body = int(model.site_bodyid[site])
+    turn = rotation_matrix(motion.quaternion[frame, body])
+    return motion.position[frame, body] + turn @ model.site_pos[site]
+
+
+def _arrow(ends: np.ndarray) -> str:
+    start, tip = ends
+    along = tip - start
+    length = float(np.hypot(*along))
+    if length < 1.0:
+        return ""
+    along = along / length
+    across, head = np.array([-along[1], along[0]]), min(8.0, 0.6 * length)
+    corners = (
+        tip,
+        tip - head * along + 0.45 * head * across,
+        tip - head * (along) - 0.45 * head * across,
+    )
+    return (
+        f'<path class="force" d="M{_xy(start)}L{_xy(tip - 0.8 * head * along)}"/>'
+        f'<polygon class="tip" points="{" ".join(_xy(c) for c in corners)}"/>'
+    )
+
+
+def _markers(frame: int, scene: Scene, view: View) -> str:
+    marks = []
+    for name, point in scene.markers.items():
+        x, y = view.world(frame, point)
+        marks.append(
+            f'<circle class="mark" cx="{_n(x)}" cy="{_n(y)}" r="4">'
+            f"<title>{escape(name)}</title></circle>"
+        )
+    return "".join(marks)
+
+
+def _n(value: float) -> str:
+    """A number for SVG: a tenth of a pixel is enough."""
+    return f"{value:.1f}".rstrip("0").rstrip(".")
+
+
+def _xy(point: np.ndarray) -> str:
+    return f"{_n(point[0])},{_n(point[1])}"

@@ -1,0 +1,225 @@
+"""The report: one HTML file that a person reads first, with nothing to fetch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from html import escape
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+import mujoco
+import numpy as np
+
+from codesign.report.montage import choose_frames, montage_svg
+from codesign.report.player import embedded_json, player_scene
+from codesign.report.plots import all_plots, effort_kind, energy_sentence
+from codesign.report.poses import interpolate
+from codesign.report.tables import audit_table, design_table, log_table, number, plain, table
+
+if TYPE_CHECKING:
+    from codesign.solution import Solution
+
+#: Status -> what it means, for a reader who has not seen the solver.
+_VERDICTS = {
+    "solved": "Feasible: design and motion satisfy every constraint.",
+    "not_converged": "Not finished: the solver stopped before it met the tolerances.",
+    "infeasible": "Not feasible: no design and motion were found that satisfy every constraint.",
+    "iteration_limit": "Not finished: the iteration limit came first.",
+    "time_limit": "Not finished: the time limit came first.",
+    "interrupted": "Interrupted: this is the best point so far, not a result.",
+    "numerical_failure": "Failed: the solver ran into numbers it could not handle.",
+    "not_physical": "Rejected: the motion takes energy out of its contacts, which no ground gives.",
+}
+
+
+def write_report(
+    solution: Solution,
+    model: mujoco.MjModel,
+    path: str | os.PathLike,
+    *,
+    title: str | None = None,
+    question: str | None = None,
+    markers: Mapping[str, np.ndarray] | None = None,
+    command: str | None = None,
+) -> Path:
+    """Write the report of a solution.
+
+    Args:
+        solution: solved or not.
+        model: the robot at the final design, with its geoms; contact points are its sites.
+        path: file to write; replaced only when the page is complete.
+        title: headline; the problem's name by default.
+        question: what was asked, in a sentence.
+        markers: named points of the world to show, e.g. a button [m].
+        command: what a person types to get this solution again; a line of Python by default.
+
+    Returns:
+        The path written.
+    """
+    path = Path(path)
+    page = report_html(
+        solution, model, title=title, question=question, markers=markers, command=command
+    )
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(page, encoding="utf-8")
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return path
+
+
+def report_html(
+    solution: Solution,
+    model: mujoco.MjModel,
+    *,
+    title: str | None = None,
+    question: str | None = None,
+    markers: Mapping[str, np.ndarray] | None = None,
+    command: str | None = None,
+) -> str:
+    """Return the report as HTML; see `write_report`."""
+    title = title or str(solution.problem)
+    names = contact_names(solution)
+    motion, script = _motion(solution, model, names, markers or {})
+    plots = "".join(all_plots(solution, model, names)) if _is_drawable(solution) else ""
+    body = [
+        _headline(solution, title, question),
+        _facts(solution, model),
+        f"<h2>Motion</h2>{motion}",
+        f"<h2>Design</h2>{design_table(solution.design_values)}",
+        f'<h2>Over time</h2><div class="plots">{plots}</div>' if plots else "",
+        f"<h2>Audit</h2>{_audit(solution)}",
+        f"<h2>Solver</h2>{log_table(solution.phases)}",
+        f"<h2>Reproduce</h2>{_reproduce(solution, command)}",
+        "<footer>Written by codesign. SI units throughout; angles are shown in degrees.</footer>",
+    ]
+    return Template(_asset("page.html")).substitute(
+        title=escape(title), style=_asset("style.css"), body="\n".join(body), script=script
+    )
+
+
+def contact_names(solution: Solution) -> list[str]:
+    """Return the contacts' names from the robot folder, or "contact i" where it has gone."""
+    import draft_core
+
+    count = solution.contact_force.shape[1]
+    try:
+        names = list(draft_core.load(solution.robot_folder).contact_names)
+    except draft_core.DraftError:
+        names = []
+    return names if len(names) == count else [f"contact {i}" for i in range(count)]
+
+
+def _asset(name: str) -> str:
+    return resources.files("codesign.report").joinpath("assets", name).read_text("utf-8")
+
+
+def _is_drawable(solution: Solution) -> bool:
+    return len(solution.t) > 0 and bool(
+        np.all(np.isfinite(solution.t)) and np.all(np.isfinite(solution.q))
+    )
+
+
+def _headline(solution: Solution, title: str, question: str | None) -> str:
+    verdict = _VERDICTS.get(str(solution.status)) or plain(solution.status)
+    asked = f'<p class="question">{escape(question)}</p>' if question else ""
+    message = f"<p>{escape(str(solution.message))}</p>" if solution.message else ""
+    notes = "".join(f"<p>Note: {escape(note)}.</p>" for note in solution.notes)
+    return (
+        f"<h1>{escape(title)}</h1>{asked}"
+        f'<div class="verdict{" good" if solution.success else ""}">'
+        f"<strong>{escape(verdict)}</strong>{message}</div>{notes}"
+    )
+
+
+def _facts(solution: Solution, model: mujoco.MjModel) -> str:
+    facts = [("Objective", number(solution.objective), "")]
+    facts += _peaks(solution, model)
+    if len(solution.t):
+        intervals = f"in {len(solution.t) - 1} intervals"
+        facts.append(("Duration", f"{number(solution.t[-1] - solution.t[0], 3)} s", intervals))
+    facts.append(("Solve", f"{number(solution.wall_s, 3)} s", f"{solution.iterations} iterations"))
+    facts.append(("Largest violation", number(solution.audit.max_violation, 2), "scaled"))
+    cells = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)} <small>{escape(note)}</small></dd></div>"
+        for name, value, note in facts
+    )
+    return f'<dl class="facts">{cells}</dl>'
+
+
+def _peaks(solution: Solution, model: mujoco.MjModel) -> list[tuple[str, str, str]]:
+    """Largest effort of each kind of actuator."""
+    peaks: dict[tuple[str, str], float] = {}
+    u = np.asarray(solution.u, dtype=float)
+    for actuator in range(min(model.nu, u.shape[1] if u.ndim == 2 else 0)):
+        kind = effort_kind(model, actuator)
+        largest = float(np.abs(u[:, actuator]).max(initial=0.0))
+        peaks[kind] = max(peaks.get(kind, 0.0), largest)
+    return [(f"Peak {k.lower()}", f"{number(v, 3)} {unit}", "") for (k, unit), v in peaks.items()]
+
+
+def _motion(solution: Solution, model, names: list[str], markers) -> tuple[str, str]:
+    """The strip and the player, and the scripts that drive it."""
+    if not _is_drawable(solution):
+        return (
+            "<p>There is no motion to show: the trajectory holds values that are not numbers.</p>",
+            "",
+        )
+    t, q = np.asarray(solution.t, dtype=float), np.asarray(solution.q, dtype=float)
+    force = np.asarray(solution.contact_force, dtype=float)
+    ids = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, name) for name in names]
+    sites = ids if ids and min(ids) >= 0 else []
+    scene = player_scene(model, t, q, force, sites, markers)
+    script = (
+        f'<script type="application/json" id="motion">{embedded_json(scene)}</script>\n'
+        f"<script>\n{_asset('player.js')}</script>"
+    )
+    hint = (
+        "Drag to turn, scroll to zoom, shift-drag to move, double-click to reset. "
+        "Arrows are contact forces on the robot."
+    )
+    strip = _strip(model, t, q, force, sites, markers)
+    return (
+        f'{_asset("player.html")}<div class="strip">{strip}</div><p class="hint">{hint}</p>',
+        script,
+    )
+
+
+def _strip(model, t, q, force, sites, markers) -> str:
+    times = choose_frames(t)
+    knots = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
+    return montage_svg(
+        model,
+        interpolate(model, t, q, times),
+        times=times,
+        contact_force=force[knots] if len(sites) and len(force) else None,
+        contact_sites=sites,
+        markers=markers,
+        label="The motion, at evenly spaced times",
+    )
+
+
+def _audit(solution: Solution) -> str:
+    audit = solution.audit
+    rows = [
+        ["largest constraint violation", number(audit.max_violation, 3)],
+        ["largest dynamics residual", number(audit.max_dynamics_residual, 3)],
+        ["largest complementarity product", number(audit.max_complementarity, 3)],
+    ]
+    return (
+        f"<p>{escape(energy_sentence(audit.energy))}</p>"
+        f"{table(['residual (scaled)', 'amount'], rows, numeric=(1,))}"
+        f"<p></p>{audit_table(audit.worst)}"
+    )
+
+
+def _reproduce(solution: Solution, command: str | None) -> str:
+    options = ", ".join(f"{key}={value!r}" for key, value in solution.options.items())
+    python = f"{solution.problem}({options}).solve(seed={solution.seed})"
+    rows = [[escape(str(k)), escape(str(v))] for k, v in solution.versions.items()]
+    rows += [["robot folder", f"<code>{escape(str(solution.robot_folder))}</code>"]]
+    return f"<pre>{escape(command or python)}</pre>{table(['what', 'version'], rows)}"

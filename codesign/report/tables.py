@@ -1,0 +1,133 @@
+"""The page's tables: design, audit, solver log, versions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from codesign.audit import Violation
+    from codesign.solution import DesignValue, PhaseRecord
+
+AT_BOUND = 1e-3  # of the range: closer than this counts as at the bound
+
+
+def number(value: object, digits: int = 4) -> str:
+    """Return a number as a person writes it; a dash for what is not a finite number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        try:
+            value = float(value)  # type: ignore[arg-type]  # numpy scalars
+        except (TypeError, ValueError):
+            return "–"
+    if not math.isfinite(value):
+        return "–"
+    text = f"{value:.{digits}g}"
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        return f"{mantissa}·10{_superscript(int(exponent))}".replace("-", "−")
+    return text.replace("-", "−")
+
+
+def _superscript(exponent: int) -> str:
+    return str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int] = ()) -> str:
+    """Return a table; cells are HTML already, heads are text."""
+    mark = [' class="number"' if i in numeric else "" for i in range(len(head))]
+    heads = "".join(f"<th{m}>{escape(h)}</th>" for h, m in zip(head, mark, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td{m}>{c}</td>" for c, m in zip(row, mark, strict=True)) + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def design_table(design: Mapping[str, DesignValue]) -> str:
+    """Return the design with bounds, where it started, and a mark at a bound."""
+    rows = [
+        [
+            f"<code>{escape(name)}</code>",
+            f"<strong>{number(item.value)}</strong>",
+            escape(item.unit),
+            f"{number(item.lower)} to {number(item.upper)}",
+            number(item.initial),
+            _range(item.lower, item.upper, item.initial, item.value),
+            f'<span class="note">{bound_note(item.value, item.lower, item.upper)}</span>',
+        ]
+        for name, item in design.items()
+    ]
+    if not rows:
+        return "<p>This problem has no design variables.</p>"
+    head = ["variable", "value", "unit", "bounds", "initial", "initial (bar) and value (dot)", ""]
+    return table(head, rows, numeric=(1, 4))
+
+
+def bound_note(value: float, low: float, high: float) -> str:
+    """Return "at its lower bound", "at its upper bound", or nothing."""
+    near = AT_BOUND * (high - low)
+    if value <= low + near:
+        return "at its lower bound"
+    return "at its upper bound" if value >= high - near else ""
+
+
+def _range(low: float, high: float, first: float, value: float) -> str:
+    def x(v: float) -> str:
+        share = (v - low) / (high - low) if high > low else 0.5
+        return f"{8 + 164 * min(1.0, max(0.0, share)) if math.isfinite(share) else 8:.1f}"
+
+    return (
+        '<div class="range"><svg viewBox="0 0 180 16" aria-hidden="true">'
+        '<line class="track" x1="8" x2="172" y1="8" y2="8"/>'
+        f'<line class="initial" x1="{x(first)}" x2="{x(first)}" y1="2" y2="14"/>'
+        f'<circle class="final" cx="{x(value)}" cy="8" r="5.5"/></svg></div>'
+    )
+
+
+def audit_table(worst: Sequence[Violation]) -> str:
+    """Return the worst violation of each group of constraints: where, and how much."""
+    rows = [
+        [
+            escape(item.constraint),
+            "–" if item.knot is None else str(item.knot),
+            escape(item.element) or "–",
+            number(item.amount),
+            escape(item.unit),
+            number(item.scaled),
+        ]
+        for item in worst
+    ]
+    if not rows:
+        return "<p>No constraint is violated.</p>"
+    head = ["constraint", "knot", "element", "violated by", "unit", "scaled"]
+    return table(head, rows, numeric=(1, 3, 5))
+
+
+def log_table(phases: Sequence[PhaseRecord]) -> str:
+    """Return the solver's log: one row for each warm-started solve."""
+    rows = [
+        [
+            escape(item.phase),
+            number(item.relaxation),
+            str(item.iterations),
+            escape(plain(item.status)),
+            number(item.objective),
+            number(item.violation),
+            number(item.seconds, 3),
+        ]
+        for item in phases
+    ]
+    if not rows:
+        return "<p>The solver did not run.</p>"
+    head = ["phase", "relaxation", "iterations", "status", "objective", "violation", "seconds"]
+    return table(head, rows, numeric=(1, 2, 4, 5, 6))
+
+
+def plain(status: object) -> str:
+    """Return a status as words: "Solve_Succeeded" becomes "solve succeeded"."""
+    return str(status).replace("_", " ").lower()
