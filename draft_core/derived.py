@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Bool, Float, Int
 
 from draft_core import rotations
 from draft_core.namespace import namespace, stack
@@ -36,14 +37,14 @@ class Structure:
         above: whether a body is in the subtree of another (nbody, nbody).
     """
 
-    parent: np.ndarray
+    parent: Int[np.ndarray, " nbody"]
     joints: tuple[tuple[int, str, int], ...]
-    dof_body: np.ndarray
-    moves: np.ndarray
-    geom_body: np.ndarray
-    site_body: np.ndarray
+    dof_body: Int[np.ndarray, " nv"]
+    moves: Bool[np.ndarray, "nbody nv"]
+    geom_body: Int[np.ndarray, " ngeom"]
+    site_body: Int[np.ndarray, " nsite"]
     actuator: tuple[tuple[int | None, int | None], ...]
-    above: np.ndarray
+    above: Bool[np.ndarray, "nbody nbody"]
 
 
 def structure(tree: RobotTree) -> Structure:
@@ -81,13 +82,13 @@ def structure(tree: RobotTree) -> Structure:
 class _Reference(NamedTuple):
     """World poses at q₀ and the dofs' motion there."""
 
-    pos: Any  # (nbody, 3)
-    turn: Any  # (nbody, 3, 3)
-    center: Any  # (nbody, 3)
-    spin: Any  # (nv, 3) angular velocity per dof rate
-    slide: Any  # (nv, 3) linear velocity of the anchor per dof rate
-    anchor: Any  # (nv, 3)
-    joint_anchor: Any  # (njnt, 3)
+    pos: Float[Any, "nbody 3"]
+    turn: Float[Any, "nbody 3 3"]
+    center: Float[Any, "nbody 3"]
+    spin: Float[Any, "nv 3"]  # angular velocity per dof rate
+    slide: Float[Any, "nv 3"]  # linear velocity of the anchor per dof rate
+    anchor: Float[Any, "nv 3"]
+    joint_anchor: Float[Any, "njnt 3"]
 
 
 def derived(shape: Structure, simple: np.ndarray, fields: Mapping[str, Any]) -> Arrays:
@@ -154,8 +155,10 @@ def _reference(shape: Structure, fields: Mapping[str, Any]) -> _Reference:
     )
 
 
-def _jacobians(points: Any, moves: np.ndarray, reference: _Reference) -> tuple[Any, Any]:
-    """Return linear and angular Jacobians (n, nv, 3) of points moved by the given dofs."""
+def _jacobians(
+    points: Float[Any, "n 3"], moves: Bool[np.ndarray, "n nv"], reference: _Reference
+) -> tuple[Float[Any, "n nv 3"], Float[Any, "n nv 3"]]:
+    """Return linear and angular Jacobians of points moved by the given dofs."""
     offset = points[:, None, :] - reference.anchor[None]
     xp = namespace(offset, reference.spin)
     linear = reference.slide[None] + xp.cross(reference.spin[None] + 0 * offset, offset)

@@ -1,299 +1,24 @@
 """The ``${...}`` language: parsed to a whitelisted tree, evaluated on floats or JAX arrays.
 
 An expression is Python's arithmetic, comparison, ``and``/``or``/``not``, conditional, lists and
-the functions in ``FUNCTIONS`` over the names of ``parameters.yaml``. It is parsed by ``ast`` and
-turned into closures; nothing is ever handed to ``eval``. Names may be dotted (``leg.length``):
-that is a look-up in the parameters, never an attribute of an object.
+a few functions over the names of ``parameters.yaml``; `grammar` says which. Nothing is ever
+handed to ``eval``. Names may be dotted (``leg.length``): that is a look-up in the parameters,
+never an attribute of an object.
 """
 
-import ast
 import math
-import operator
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from draft_core.errors import DraftError, close_match, known_names
-from draft_core.namespace import is_jax, is_traced, namespace
+from draft_core.grammar import Environment, Evaluator, ExpressionError, build
+from draft_core.namespace import is_jax
 
 MAX_CHARACTERS = 500
-MAX_NODES = 200
-MAX_DEPTH = 20
-MAX_POWER = 32
-
-Environment = Mapping[str, Any]
-Evaluator = Callable[[Environment], Any]
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}]*)\}")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-CONSTANTS = {"pi": math.pi}
-
-
-class _ExpressionError(Exception):
-    """What is wrong with an expression; the caller adds which one and where."""
-
-
-def _truth(value: Any) -> Any:
-    return (value != 0) if is_jax(value) else bool(value)
-
-
-def _select(condition: Any, yes: Evaluator, no: Evaluator, env: Environment) -> Any:
-    if is_traced(condition):
-        return namespace(condition).where(condition, yes(env), no(env))
-    return yes(env) if condition else no(env)
-
-
-def _power(base: Any, exponent: Any) -> Any:
-    if is_jax(exponent):
-        return namespace(exponent).power(base, exponent)
-    if abs(exponent) > MAX_POWER:
-        raise _ExpressionError(f"a power of {exponent:g} is too large (at most {MAX_POWER})")
-    if is_jax(base):
-        return base ** (int(exponent) if float(exponent).is_integer() else exponent)
-    return math.pow(base, exponent)
-
-
-def _elementwise(name: str) -> Callable[[Any], Any]:
-    def apply(x: Any) -> Any:
-        return getattr(namespace(x), name)(x) if is_jax(x) else getattr(math, name)(x)
-
-    return apply
-
-
-def _extreme(name: str, pick: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(*values: Any) -> Any:
-        items = values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
-        if not items:
-            raise _ExpressionError(f"{name}() needs at least one number")
-        result = items[0]
-        for item in items[1:]:
-            xp = namespace(result, item)
-            result = pick(xp, result, item)
-        return result
-
-    return apply
-
-
-def _smaller(xp: Any, a: Any, b: Any) -> Any:
-    return xp.minimum(a, b) if is_jax(a) or is_jax(b) else min(a, b)
-
-
-def _larger(xp: Any, a: Any, b: Any) -> Any:
-    return xp.maximum(a, b) if is_jax(a) or is_jax(b) else max(a, b)
-
-
-def _round(x: Any, digits: Any = 0.0) -> Any:
-    if is_jax(digits):
-        raise _ExpressionError("round() needs a constant number of digits")
-    return namespace(x).round(x, int(digits)) if is_jax(x) else float(round(x, int(digits)))
-
-
-def _len(items: Any) -> float:
-    if not isinstance(items, tuple):
-        raise _ExpressionError("len() needs a list")
-    return float(len(items))
-
-
-# name: (least and most arguments, whether a list may be one, the function)
-FUNCTIONS: dict[str, tuple[int, int, bool, Callable[..., Any]]] = {
-    "abs": (1, 1, False, abs),
-    "min": (1, 50, True, _extreme("min", _smaller)),
-    "max": (1, 50, True, _extreme("max", _larger)),
-    "sqrt": (1, 1, False, _elementwise("sqrt")),
-    "sin": (1, 1, False, _elementwise("sin")),
-    "cos": (1, 1, False, _elementwise("cos")),
-    "len": (1, 1, True, _len),
-    "round": (1, 2, False, _round),
-}
-
-_BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: _power,
-}
-
-_COMPARE: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
-
-_WORKS = (
-    "numbers, names, + - * / // % **, comparisons, and/or/not, 'a if b else c', lists, "
-    f"pi and {known_names(FUNCTIONS)}"
-)
-
-
-def _scalar(value: Any) -> Any:
-    if isinstance(value, tuple | str):
-        kind = "a list" if isinstance(value, tuple) else f"the text {value!r}"
-        raise _ExpressionError(f"arithmetic needs numbers, not {kind}")
-    return value
-
-
-class _Builder:
-    """Turns a whitelisted Python expression into closures and collects the names it reads."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, None] = {}
-        self.count = 0
-
-    def build(self, node: ast.AST, depth: int = 0) -> Evaluator:
-        self.count += 1
-        if self.count > MAX_NODES:
-            raise _ExpressionError(f"it is too long (at most {MAX_NODES} terms)")
-        if depth > MAX_DEPTH:
-            raise _ExpressionError(f"it is nested too deep (at most {MAX_DEPTH} levels)")
-        method = getattr(self, f"_{type(node).__name__.lower()}", None)
-        if method is None:
-            raise _ExpressionError(f"{type(node).__name__} is not allowed; what works: {_WORKS}")
-        return method(node, depth + 1)
-
-    def _constant(self, node: ast.Constant, _: int) -> Evaluator:
-        if isinstance(node.value, bool):
-            value: Any = node.value
-        elif isinstance(node.value, int | float) and abs(node.value) <= 1e300:
-            value = float(node.value)
-        else:
-            raise _ExpressionError(f"the constant {str(node.value)[:20]!r} is not a usable number")
-        return lambda _env: value
-
-    def _name(self, node: ast.Name, _: int) -> Evaluator:
-        return self._lookup(node.id)
-
-    def _attribute(self, node: ast.Attribute, _: int) -> Evaluator:
-        parts, inner = [node.attr], node.value
-        while isinstance(inner, ast.Attribute):
-            parts, inner = [inner.attr, *parts], inner.value
-        if not isinstance(inner, ast.Name) or any(part.startswith("_") for part in parts):
-            raise _ExpressionError(f"attribute access '.{node.attr}' is not allowed")
-        return self._lookup(".".join([inner.id, *parts]))
-
-    def _lookup(self, name: str) -> Evaluator:
-        if name in CONSTANTS:
-            value = CONSTANTS[name]
-            return lambda _env: value
-        if name.startswith("_"):
-            raise _ExpressionError(f"the name {name!r} is not allowed")
-        self.names[name] = None
-        return lambda env: env[name]
-
-    def _binop(self, node: ast.BinOp, depth: int) -> Evaluator:
-        apply = _BINARY.get(type(node.op))
-        if apply is None:
-            raise _ExpressionError(f"the operator {type(node.op).__name__} is not allowed")
-        left, right = self.build(node.left, depth), self.build(node.right, depth)
-        return lambda env: apply(_scalar(left(env)), _scalar(right(env)))
-
-    def _unaryop(self, node: ast.UnaryOp, depth: int) -> Evaluator:
-        operand = self.build(node.operand, depth)
-        if isinstance(node.op, ast.USub):
-            return lambda env: -_scalar(operand(env))
-        if isinstance(node.op, ast.UAdd):
-            return lambda env: _scalar(operand(env))
-        if isinstance(node.op, ast.Not):
-            return lambda env: _not(_truth(operand(env)))
-        raise _ExpressionError(f"the operator {type(node.op).__name__} is not allowed")
-
-    def _boolop(self, node: ast.BoolOp, depth: int) -> Evaluator:
-        parts = [self.build(value, depth) for value in node.values]
-        every = isinstance(node.op, ast.And)
-        return lambda env: _logical(parts, every, env)
-
-    def _compare(self, node: ast.Compare, depth: int) -> Evaluator:
-        operands = [self.build(n, depth) for n in (node.left, *node.comparators)]
-        tests = [_COMPARE.get(type(op)) for op in node.ops]
-        if None in tests:
-            raise _ExpressionError("only < <= > >= == != compare")
-
-        def evaluate(env: Environment) -> Any:
-            values = [operand(env) for operand in operands]
-            result: Any = True
-            for test, a, b in zip(tests, values, values[1:], strict=False):
-                assert test is not None
-                result = _and(result, test(a, b))
-            return result
-
-        return evaluate
-
-    def _ifexp(self, node: ast.IfExp, depth: int) -> Evaluator:
-        test, yes, no = (self.build(n, depth) for n in (node.test, node.body, node.orelse))
-        return lambda env: _select(_truth(test(env)), yes, no, env)
-
-    def _list(self, node: ast.List, depth: int) -> Evaluator:
-        items = [self.build(element, depth) for element in node.elts]
-        return lambda env: tuple(item(env) for item in items)
-
-    def _subscript(self, node: ast.Subscript, depth: int) -> Evaluator:
-        items = self.build(node.value, depth)
-        index = node.slice
-        if not isinstance(index, ast.Constant) or type(index.value) is not int:
-            raise _ExpressionError("a list is indexed by a constant whole number, as in a[0]")
-        position: int = index.value
-
-        def evaluate(env: Environment) -> Any:
-            values = items(env)
-            if not isinstance(values, tuple):
-                raise _ExpressionError("only a list can be indexed")
-            if position >= len(values):
-                raise _ExpressionError(f"index {position} is beyond a list of {len(values)}")
-            return values[position]
-
-        return evaluate
-
-    def _call(self, node: ast.Call, depth: int) -> Evaluator:
-        name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)[:40]
-        if name not in FUNCTIONS or not isinstance(node.func, ast.Name):
-            raise _ExpressionError(
-                f"{name}() is not a function; there are {known_names(FUNCTIONS)}"
-            )
-        least, most, lists, function = FUNCTIONS[name]
-        if node.keywords or not least <= len(node.args) <= most:
-            count = str(least) if least == most else f"{least} to {most}"
-            raise _ExpressionError(f"{name}() takes {count} unnamed arguments")
-        arguments = [self.build(argument, depth) for argument in node.args]
-        check = (lambda value: value) if lists else _scalar
-        return lambda env: function(*[check(argument(env)) for argument in arguments])
-
-
-def _and(a: Any, b: Any) -> Any:
-    return namespace(a, b).logical_and(a, b) if is_jax(a) or is_jax(b) else bool(a and b)
-
-
-def _not(a: Any) -> Any:
-    return namespace(a).logical_not(a) if is_jax(a) else not a
-
-
-def _logical(parts: list[Evaluator], every: bool, env: Environment) -> Any:
-    result: Any = every
-    for part in parts:
-        if not is_traced(result) and bool(result) != every:
-            return not every
-        value = _truth(part(env))
-        if is_jax(result) or is_jax(value):
-            xp = namespace(result, value)
-            result = (xp.logical_and if every else xp.logical_or)(result, value)
-        else:
-            result = value
-    return result
-
-
-def _build(source: str) -> tuple[Evaluator, tuple[str, ...]]:
-    try:
-        parsed = ast.parse(source.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        reason = getattr(error, "msg", None) or "not an expression"
-        raise _ExpressionError(f"it does not parse ({reason})") from None
-    builder = _Builder()
-    return builder.build(parsed.body), tuple(builder.names)
 
 
 @dataclass(frozen=True)
@@ -319,7 +44,7 @@ class Expression:
         """
         try:
             evaluate, names = _compile(self.text)
-        except _ExpressionError as error:
+        except ExpressionError as error:
             raise self._error(error) from None
         object.__setattr__(self, "_evaluate", evaluate)
         object.__setattr__(self, "names", names)
@@ -351,7 +76,7 @@ class Expression:
             raise self._error(f"it takes a function {reason}: {error}") from None
         except TypeError:
             raise self._error("it mixes numbers with lists or text") from None
-        except _ExpressionError as error:
+        except ExpressionError as error:
             raise self._error(error) from None
 
     def _unknown(self, name: str, env: Environment) -> DraftError:
@@ -390,7 +115,7 @@ def as_number(value: object) -> float | None:
 
 def _format(value: Any) -> str:
     if is_jax(value):
-        raise _ExpressionError("text cannot contain a design variable's value")
+        raise ExpressionError("text cannot contain a design variable's value")
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
@@ -398,14 +123,14 @@ def _format(value: Any) -> str:
 
 def _compile(text: str) -> tuple[Evaluator, tuple[str, ...]]:
     if len(text) > MAX_CHARACTERS:
-        raise _ExpressionError(f"it is too long (at most {MAX_CHARACTERS} characters)")
+        raise ExpressionError(f"it is too long (at most {MAX_CHARACTERS} characters)")
     whole = _PLACEHOLDER.fullmatch(text.strip())
     if whole:
-        return _build(whole.group(1))
+        return build(whole.group(1))
     pieces = _PLACEHOLDER.split(text)
     if any("${" in literal for literal in pieces[::2]):
-        raise _ExpressionError("a '${' has no matching '}' (braces inside are not allowed)")
-    built = [_build(piece) for piece in pieces[1::2]]
+        raise ExpressionError("a '${' has no matching '}' (braces inside are not allowed)")
+    built = [build(piece) for piece in pieces[1::2]]
     names = tuple(dict.fromkeys(name for _, used in built for name in used))
 
     def evaluate(env: Environment) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from draft_core import rotations
-from draft_core.namespace import is_jax, namespace, stack
+from draft_core.namespace import Matrix3, Quaternion, Vector3, is_jax, namespace, stack
 
 
 def _box(s: Sequence[Any]) -> tuple[Any, list[Any]]:
@@ -55,7 +55,7 @@ SOLIDS: dict[str, Callable[[Sequence[Any]], tuple[Any, list[Any]]]] = {
 }
 
 
-def solid_properties(shape: str, size: Sequence[Any]) -> tuple[Any, Any]:
+def solid_properties(shape: str, size: Sequence[Any]) -> tuple[Any, Vector3]:
     """Return a solid's volume [m³] and its principal moments per mass [m²].
 
     Args:
@@ -79,20 +79,20 @@ class RigidBody(NamedTuple):
     """
 
     mass: Any
-    center: Any
-    moments: Any
-    quat: Any
-    tensor: Any
+    center: Vector3
+    moments: Vector3
+    quat: Quaternion
+    tensor: Matrix3
 
 
-def _tensor(moments: Any, quat: Any) -> Any:
+def _tensor(moments: Vector3, quat: Quaternion) -> Matrix3:
     if rotations.is_identity(quat):
         return stack([stack([moments[i] if i == j else 0.0 for j in range(3)]) for i in range(3)])
     turn = rotations.rotation(quat)
     return (turn * moments) @ turn.T
 
 
-def single(mass: Any, center: Any, moments: Any, quat: Any) -> RigidBody:
+def single(mass: Any, center: Vector3, moments: Vector3, quat: Quaternion) -> RigidBody:
     """Return the mass properties of a body made of one solid, whose axes are its principal axes."""
     return RigidBody(mass, center, moments, quat, _tensor(moments, quat))
 
@@ -112,7 +112,7 @@ def compose(parts: Sequence[RigidBody]) -> RigidBody:
     return RigidBody(mass, center, moments, quat, tensor)
 
 
-def principal_axes(tensor: Any) -> tuple[Any, Any]:
+def principal_axes(tensor: Matrix3) -> tuple[Vector3, Quaternion]:
     """Return principal moments (3,) and the orientation (4,) of the principal axes.
 
     A diagonal tensor comes back exactly, with the identity. Derivatives are finite where moments
@@ -127,7 +127,7 @@ def principal_axes(tensor: Any) -> tuple[Any, Any]:
 _SWEEPS = 6
 
 
-def _jacobi(tensor: Any) -> tuple[Any, Any]:
+def _jacobi(tensor: Matrix3) -> tuple[Vector3, Quaternion]:
     """Diagonalise by Jacobi rotations: each makes one off-diagonal element zero.
 
     For the pair (p, q) the angle is θ = ½ atan2(2 a_pq, a_pp − a_qq), taken within ±π/4 so that

@@ -10,6 +10,12 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
+
+# NumPy or JAX arrays of a shape; jaxtyping checks them without importing JAX
+Vector3 = Float[Any, " 3"]
+Quaternion = Float[Any, " 4"]
+Matrix3 = Float[Any, "3 3"]
 
 
 def is_jax(value: Any) -> bool:

@@ -14,14 +14,8 @@ from typing import Any
 import numpy as np
 
 from draft_core.errors import DraftError, close_match, known_names
-from draft_core.expressions import (
-    CONSTANTS,
-    FUNCTIONS,
-    Expression,
-    as_number,
-    is_expression,
-    shorten,
-)
+from draft_core.expressions import Expression, as_number, is_expression, shorten
+from draft_core.grammar import CONSTANTS, FUNCTIONS
 from draft_core.namespace import is_jax, is_traced
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

@@ -5,17 +5,19 @@
 
 from typing import Any
 
-from draft_core.namespace import namespace, stack
+from jaxtyping import Float
+
+from draft_core.namespace import Matrix3, Quaternion, Vector3, namespace, stack
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
-def normalize(q: Any) -> Any:
+def normalize(q: Float[Any, " n"]) -> Float[Any, " n"]:
     """Return q / ‖q‖ for a non-zero vector."""
     return q / namespace(q).sqrt(sum(q[i] * q[i] for i in range(q.shape[0])))
 
 
-def multiply(p: Any, q: Any) -> Any:
+def multiply(p: Quaternion, q: Quaternion) -> Quaternion:
     """Return the quaternion of the rotation q followed, in the parent's frame, by p."""
     pw, px, py, pz = (p[i] for i in range(4))
     qw, qx, qy, qz = (q[i] for i in range(4))
@@ -29,7 +31,7 @@ def multiply(p: Any, q: Any) -> Any:
     )
 
 
-def rotation(q: Any) -> Any:
+def rotation(q: Quaternion) -> Matrix3:
     """Return the 3x3 rotation matrix of a unit quaternion."""
     w, x, y, z = (q[i] for i in range(4))
     return stack(
@@ -41,19 +43,19 @@ def rotation(q: Any) -> Any:
     )
 
 
-def from_euler(angles: Any) -> Any:
+def from_euler(angles: Vector3) -> Quaternion:
     """Return the quaternion of successive turns about the body's own x, y and z axes [rad]."""
     xp = namespace(angles)
-    q = None
+    turns = []
     for i in range(3):
         half = 0.5 * angles[i]
         turn: list[Any] = [xp.cos(half), 0.0, 0.0, 0.0]
         turn[i + 1] = xp.sin(half)
-        q = stack(turn) if q is None else multiply(q, stack(turn))
-    return q
+        turns.append(stack(turn))
+    return multiply(multiply(turns[0], turns[1]), turns[2])
 
 
-def from_z_axis(axis: Any) -> Any:
+def from_z_axis(axis: Vector3) -> Quaternion:
     """Return the shortest rotation that takes the z axis to a direction.
 
     With a = axis/‖axis‖ it is (1 + a_z, −a_y, a_x, 0), normalised; for a = −z, where that
@@ -73,7 +75,7 @@ def from_z_axis(axis: Any) -> Any:
     return normalize(stack([w, x, a[0], 0.0]))
 
 
-def mirrored(q: Any) -> Any:
+def mirrored(q: Quaternion) -> Quaternion:
     """Return the rotation seen in the mirror y → −y: R' = S R S with S = diag(1, −1, 1).
 
     The rotation vector is a pseudovector: its x and z parts change sign.
@@ -81,6 +83,6 @@ def mirrored(q: Any) -> Any:
     return q * stack([1.0, -1.0, 1.0, -1.0])
 
 
-def is_identity(q: Any) -> bool:
+def is_identity(q: Quaternion) -> bool:
     """Tell whether a constant quaternion is exactly the identity."""
     return namespace(q).__name__ == "numpy" and tuple(q) == IDENTITY
