@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from codesign.report.camera import Camera, Solid, convex_hull, painting_order
+from codesign.report.forces import LONGEST, NEGLIGIBLE
 from codesign.report.poses import Motion, base_body, body_poses, rotation_matrix
 from codesign.report.shapes import Shape, shapes_of
 
@@ -19,23 +20,39 @@ CAPTION_HEIGHT = 22.0  # [px]
 _LIGHT = np.array([0.35, -0.45, 0.82]) / np.linalg.norm([0.35, -0.45, 0.82])
 _ELEVATION = np.radians(18.0)
 _QUARTER_VIEW = np.radians(28.0)  # turned from the pure side view, to show depth
-_LONGEST_ARROW = 0.45  # of the robot's size, for the largest contact force
 
 _STYLE = """
-.montage{--ink:#1f2933;--soft:#6b7785;--grid:#c9d1da;--force:#c22f4e;--path:#3a6fb0;--mark:#b8860b;
+.montage{--ink:#1f2933;--soft:#6b7785;--grid:#c9d1da;--force:#c22f4e;--thrust:#2a8a57;--path:#3a6fb0;--mark:#b8860b;
 --back:#f3f5f8}
 @media (prefers-color-scheme:dark){
-.montage{--ink:#e4e9ee;--soft:#98a4b1;--grid:#3b4652;--force:#ff6f8b;--path:#7db0ee;--mark:#f0c04a;--back:#1c232b}}
+.montage{--ink:#e4e9ee;--soft:#98a4b1;--grid:#3b4652;--force:#ff6f8b;--thrust:#6fd3a0;--path:#7db0ee;--mark:#f0c04a;--back:#1c232b}}
 .montage text{font:500 12px system-ui,sans-serif;fill:var(--soft)}
 .montage .back{fill:var(--back)}
 .montage .grid{stroke:var(--grid);stroke-width:.7;fill:none}
 .montage .shadow{fill:#000;fill-opacity:.16}
 .montage .path{stroke:var(--path);stroke-width:1.3;stroke-dasharray:3 3;fill:none}
-.montage .force{stroke:var(--force);stroke-width:2;fill:none}
-.montage .tip{fill:var(--force)}
+.montage .contact{stroke:var(--force);fill:var(--force)}
+.montage .thrust{stroke:var(--thrust);fill:var(--thrust)}
+.montage .shaft{stroke-width:2;fill:none}
+.montage .tip{stroke:none}
 .montage .mark{stroke:var(--mark);stroke-width:1.6;fill:none}
 .montage .solid polygon{stroke:#1b2530;stroke-opacity:.45;stroke-width:.6;stroke-linejoin:round}
 """
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A force at a site.
+
+    Attributes:
+        kind: "contact" or "thrust".
+        site: where it acts.
+        share: the force in the world frame, as a share of the largest of its kind (3,).
+    """
+
+    kind: str
+    site: int
+    share: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -44,15 +61,15 @@ class Scene:
 
     Attributes:
         ground: height of the ground grid [m].
-        contact_sites: site ids where the forces act (nc,).
-        force: force on the robot at each contact for each frame (F, nc, 3) [N].
+        arrows: for each frame.
         markers: named points of the world [m].
+        track: where the base goes (n, 3) [m].
     """
 
     ground: float
-    contact_sites: tuple[int, ...]
-    force: np.ndarray
+    arrows: Sequence[Sequence[Arrow]]
     markers: Mapping[str, np.ndarray]
+    track: np.ndarray
 
 
 def montage_svg(
@@ -60,8 +77,8 @@ def montage_svg(
     q_frames: np.ndarray,
     *,
     times: Sequence[float] | np.ndarray | None = None,
-    contact_force: np.ndarray | None = None,
-    contact_sites: Sequence[int] = (),
+    arrows: Sequence[Sequence[Arrow]] = (),
+    track: np.ndarray | None = None,
     markers: Mapping[str, np.ndarray] | None = None,
     label: str = "The robot at successive times",
 ) -> str:
@@ -71,8 +88,8 @@ def montage_svg(
         model: the robot, with its geoms.
         q_frames: configurations to draw (F, nq).
         times: captions (F,) [s]; none when left out.
-        contact_force: force on the robot at each contact (F, nc, 3), world frame [N].
-        contact_sites: site id of each contact (nc,).
+        arrows: forces to draw in each panel (F of them, or none).
+        track: where the base goes (n, 3) [m]; through the given configurations by default.
         markers: named points of the world to mark, e.g. a button [m].
         label: what the picture shows, for readers who cannot see it.
 
@@ -83,14 +100,14 @@ def montage_svg(
     stamps = np.arange(len(q_frames), dtype=float) if times is None else np.asarray(times)
     motion = body_poses(model, stamps, q_frames)
     shapes = shapes_of(model)
-    none = np.zeros((len(q_frames), len(contact_sites), 3))
+    base = base_body(model)
     scene = Scene(
         ground=ground_height(motion, shapes),
-        contact_sites=tuple(contact_sites),
-        force=none if contact_force is None else np.nan_to_num(np.asarray(contact_force)),
+        arrows=arrows or [()] * len(q_frames),
         markers={name: np.asarray(at, dtype=float) for name, at in (markers or {}).items()},
+        track=motion.position[:, base] if track is None else np.asarray(track),
     )
-    view = View.framing(motion, shapes, base_body(model), scene)
+    view = View.framing(model, motion, shapes, scene)
     panels = [
         _panel(model, motion, frame, shapes, scene, view, has_caption=times is not None)
         for frame in range(len(q_frames))
@@ -155,11 +172,16 @@ class View:
     robot_size: float
 
     @classmethod
-    def framing(cls, motion: Motion, shapes: list[Shape], base: int, scene: Scene) -> View:
+    def framing(cls, model, motion: Motion, shapes: list[Shape], scene: Scene) -> View:
         """Return a view that holds the whole motion, or follows a robot that goes far."""
-        camera = Camera(side_view(motion, base), float(_ELEVATION), np.zeros(3))
+        camera = Camera(side_view(motion, base_body(model)), float(_ELEVATION), np.zeros(3))
         low, high = _extents(motion, shapes, camera, scene)
         size = float(np.max(high - low, axis=1).max()) or 1.0
+        for frame in range(len(low)):
+            ends = [arrow_ends(model, motion, frame, a, size)[1] for a in scene.arrows[frame]]
+            seen = camera.project(np.asarray(ends).reshape(-1, 3))
+            low[frame] = np.minimum(low[frame], seen.min(axis=0, initial=np.inf))
+            high[frame] = np.maximum(high[frame], seen.max(axis=0, initial=-np.inf))
         whole_low, whole_high = low.min(axis=0), high.max(axis=0)
         middle = np.tile((whole_low + whole_high) / 2, (len(low), 1))
         span = (whole_high - whole_low) * 1.08 + 0.02 * size
@@ -183,7 +205,7 @@ class View:
 
 def _extents(motion, shapes, camera, scene) -> tuple[np.ndarray, np.ndarray]:
     """Picture corners of each frame's robot (F, 2), its shadow and the markers included."""
-    marks = [np.asarray(list(scene.markers.values()))] if scene.markers else []
+    marks = [np.asarray(list(scene.markers.values())).reshape(-1, 3)]
     low, high = [], []
     for frame in range(len(motion.t)):
         points = [world_vertices(motion, frame, s) for s in shapes]
@@ -199,14 +221,14 @@ def _panel(model, motion, frame, shapes, scene, view, has_caption: bool) -> str:
     parts = [_grid(view, frame, scene.ground)]
     world = [world_vertices(motion, frame, shape) for shape in shapes]
     parts.append(_shadow(view, frame, world, scene.ground))
-    parts.append(_path(model, motion, frame, view))
+    parts.append(_path(frame, scene, view))
     solids = [
         Solid.seen(view.camera, vertices, shape.mesh.triangles)
         for vertices, shape in zip(world, shapes, strict=True)
     ]
     for index in painting_order(view.camera, solids):
         parts.append(_solid(view, frame, solids[index], shapes[index]))
-    parts.append(_forces(model, motion, frame, scene, view))
+    parts.append(_arrows(model, motion, frame, scene, view))
     parts.append(_markers(frame, scene, view))
     caption = (
         f'<text x="{_n(PANEL_WIDTH / 2)}" y="{_n(view.height + 16)}" '
@@ -221,7 +243,7 @@ def _panel(model, motion, frame, shapes, scene, view, has_caption: bool) -> str:
 
 def _grid(view: View, frame: int, ground: float) -> str:
     """Ground lines, at a round spacing, on the part of the ground that the panel shows."""
-    spacing = round_length(view.robot_size / 4)
+    spacing = round_length(max(view.robot_size / 4, PANEL_WIDTH / view.scale / 9))
     camera = view.camera
     middle = camera.lift(view.centre[frame])
     onto = (ground - middle[2]) / camera.towards[2]
@@ -253,8 +275,8 @@ def _shadow(view: View, frame: int, world: list[np.ndarray], ground: float) -> s
     return f'<path class="shadow" d="{"".join(outlines)}"/>' if outlines else ""
 
 
-def _path(model, motion, frame, view) -> str:
-    track = view.world(frame, motion.position[:, base_body(model)])
+def _path(frame: int, scene: Scene, view: View) -> str:
+    track = view.world(frame, scene.track)
     return f'<polyline class="path" points="{" ".join(_xy(p) for p in track)}"/>'
 
 
@@ -290,25 +312,24 @@ def _polygon(view: View, frame: int, outline: np.ndarray, colour, light: float) 
     return f'<polygon points="{points}" fill="#{rgb[0]:02x}{rgb[1]:02x}{rgb[2]:02x}"/>'
 
 
-def _forces(model, motion, frame, scene: Scene, view: View) -> str:
-    if not scene.contact_sites:
-        return ""
-    largest = float(np.linalg.norm(scene.force, axis=-1).max(initial=0.0))
-    arrows = []
-    for site, force in zip(scene.contact_sites, scene.force[frame], strict=True):
-        if largest <= 0 or np.linalg.norm(force) < 0.01 * largest:
+def _arrows(model, motion, frame, scene: Scene, view: View) -> str:
+    drawn = []
+    for arrow in scene.arrows[frame]:
+        if np.linalg.norm(arrow.share) < NEGLIGIBLE:
             continue
-        start = site_position(model, motion, frame, site)
-        tip = start + force / largest * _LONGEST_ARROW * view.robot_size
-        arrows.append(_arrow(view.world(frame, np.stack([start, tip]))))
-    return "".join(arrows)
+        ends = arrow_ends(model, motion, frame, arrow, view.robot_size)
+        drawn.append(f'<g class="{arrow.kind}">{_arrow(view.world(frame, ends))}</g>')
+    return "".join(drawn)
 
 
-def site_position(model: mujoco.MjModel, motion: Motion, frame: int, site: int) -> np.ndarray:
-    """Return where a site is in the world (3,) [m]."""
-    body = int(model.site_bodyid[site])
+def arrow_ends(
+    model: mujoco.MjModel, motion: Motion, frame: int, arrow: Arrow, robot_size: float
+) -> np.ndarray:
+    """Return where an arrow starts and where it points to, in the world (2, 3) [m]."""
+    body = int(model.site_bodyid[arrow.site])
     turn = rotation_matrix(motion.quaternion[frame, body])
-    return motion.position[frame, body] + turn @ model.site_pos[site]
+    start = motion.position[frame, body] + turn @ model.site_pos[arrow.site]
+    return np.stack([start, start + arrow.share * LONGEST * robot_size])
 
 
 def _arrow(ends: np.ndarray) -> str:
@@ -325,7 +346,7 @@ def _arrow(ends: np.ndarray) -> str:
         tip - head * (along) - 0.45 * head * across,
     )
     return (
-        f'<path class="force" d="M{_xy(start)}L{_xy(tip - 0.8 * head * along)}"/>'
+        f'<path class="shaft" d="M{_xy(start)}L{_xy(tip - 0.8 * head * along)}"/>'
         f'<polygon class="tip" points="{" ".join(_xy(c) for c in corners)}"/>'
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import mujoco
 import numpy as np
 
-from codesign.report.montage import choose_frames, montage_svg
+from codesign.report.forces import SiteForce, site_forces
+from codesign.report.montage import Arrow, choose_frames, montage_svg
 from codesign.report.player import embedded_json, player_scene
 from codesign.report.plots import all_plots, effort_kind, energy_sentence
-from codesign.report.poses import interpolate
+from codesign.report.poses import Motion, base_body, body_poses, frame_times, interpolate
 from codesign.report.tables import audit_table, design_table, log_table, number, plain, table
 
 if TYPE_CHECKING:
@@ -169,38 +170,70 @@ def _motion(solution: Solution, model, names: list[str], markers) -> tuple[str, 
             "<p>There is no motion to show: the trajectory holds values that are not numbers.</p>",
             "",
         )
-    t, q = np.asarray(solution.t, dtype=float), np.asarray(solution.q, dtype=float)
-    force = np.asarray(solution.contact_force, dtype=float)
-    ids = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, name) for name in names]
-    sites = ids if ids and min(ids) >= 0 else []
-    scene = player_scene(model, t, q, force, sites, markers)
+    forces = site_forces(solution, model, names)
+    scene = player_scene(model, solution.t, solution.q, forces, markers)
     script = (
         f'<script type="application/json" id="motion">{embedded_json(scene)}</script>\n'
         f"<script>\n{_asset('player.js')}</script>"
     )
-    hint = (
-        "Drag to turn, scroll to zoom, shift-drag to move, double-click to reset. "
-        "Arrows are contact forces on the robot."
-    )
-    strip = _strip(model, t, q, force, sites, markers)
-    return (
-        f'{_asset("player.html")}<div class="strip">{strip}</div><p class="hint">{hint}</p>',
-        script,
-    )
+    strip = solution_montage(solution, model, markers=markers)
+    hint = f'<p class="hint">{_hint(forces)}</p>'
+    return f'{_asset("player.html")}<div class="strip">{strip}</div>{hint}', script
 
 
-def _strip(model, t, q, force, sites, markers) -> str:
-    times = choose_frames(t)
-    knots = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
+def _hint(forces: Sequence[SiteForce]) -> str:
+    words = {"contact": "red arrows are contact forces", "thrust": "green arrows are thrusts"}
+    kinds = [words[kind] for kind in dict.fromkeys(force.kind for force in forces)]
+    legend = f" On the robot, {' and '.join(kinds)}." if kinds else ""
+    return f"Drag to turn, scroll to zoom, shift-drag to move, double-click to reset.{legend}"
+
+
+def solution_montage(
+    solution: Solution,
+    model: mujoco.MjModel,
+    *,
+    count: int = 5,
+    markers: Mapping[str, np.ndarray] | None = None,
+) -> str:
+    """Return a solution's motion as a strip of poses: an SVG picture for a page or a file.
+
+    Args:
+        solution: with a finite trajectory.
+        model: the robot at the final design.
+        count: number of panels.
+        markers: named points of the world to show [m].
+    """
+    t = np.asarray(solution.t, dtype=float)
+    times, dense = choose_frames(t, count), frame_times(t)
+    q = interpolate(model, t, solution.q, times)
+    poses = body_poses(model, times, q)
+    forces = site_forces(solution, model, contact_names(solution))
     return montage_svg(
         model,
-        interpolate(model, t, q, times),
+        q,
         times=times,
-        contact_force=force[knots] if len(sites) and len(force) else None,
-        contact_sites=sites,
+        arrows=[_arrows_at(model, t, poses, frame, forces) for frame in range(len(times))],
+        track=body_poses(model, dense, interpolate(model, t, solution.q, dense)).position[
+            :, base_body(model)
+        ],
         markers=markers,
         label="The motion, at evenly spaced times",
     )
+
+
+def _arrows_at(model, t, poses: Motion, frame: int, forces: Sequence[SiteForce]) -> list[Arrow]:
+    """Forces over the interval that holds a frame's time."""
+    interval = int(np.clip(np.searchsorted(t, poses.t[frame], side="right") - 1, 0, len(t) - 2))
+    return [
+        Arrow(
+            force.kind,
+            force.site,
+            force.in_world(interval, poses.quaternion[frame, model.site_bodyid[force.site]])
+            / force.largest,
+        )
+        for force in forces
+        if len(force.force)
+    ]
 
 
 def _audit(solution: Solution) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import mujoco
 import numpy as np
 
+from codesign.report.forces import LONGEST, NEGLIGIBLE, SiteForce
 from codesign.report.montage import ground_height, round_length, side_view, world_vertices
 from codesign.report.poses import Motion, base_body, body_poses, frame_times, interpolate
 from codesign.report.shapes import Shape, shapes_of
@@ -19,8 +20,7 @@ def player_scene(
     model: mujoco.MjModel,
     t: np.ndarray,
     q: np.ndarray,
-    contact_force: np.ndarray,
-    contact_sites: Sequence[int],
+    forces: Sequence[SiteForce],
     markers: Mapping[str, np.ndarray],
 ) -> dict:
     """Return the player's scene as plain lists and numbers.
@@ -29,8 +29,7 @@ def player_scene(
         model: the robot, with its geoms.
         t: knot times (K,) [s].
         q: configurations at the knots (K, nq), all finite.
-        contact_force: force on the robot over each interval (K-1, nc, 3), world frame [N].
-        contact_sites: site id of each contact (nc,).
+        forces: what to draw as arrows.
         markers: named points of the world [m].
     """
     times = frame_times(t)
@@ -38,7 +37,6 @@ def player_scene(
     shapes = shapes_of(model)
     low, high = _box_of(motion, shapes, markers)
     size = _robot_size(motion, shapes)
-    force = np.nan_to_num(np.asarray(contact_force, dtype=float))
     meshes, drawn = _instances(shapes)
     return {
         "times": _numbers(times),
@@ -47,17 +45,11 @@ def player_scene(
         "quaternion": _numbers(motion.quaternion.ravel()),
         "meshes": meshes,
         "shapes": drawn,
-        "sites": [
-            {"b": int(model.site_bodyid[site]), "p": _numbers(model.site_pos[site])}
-            for site in contact_sites
-        ],
+        "arrows": [_arrow(model, force, size) for force in forces],
         "edges": _numbers(t),
-        "force": np.round(force, 3).tolist() if len(contact_sites) else [],
-        "largest": float(np.linalg.norm(force, axis=-1).max(initial=0.0)),
-        "arrow": 0.45 * size,
         "markers": [{"name": name, "p": _numbers(at)} for name, at in markers.items()],
         "ground": ground_height(motion, shapes),
-        "grid": round_length(size / 3),
+        "grid": round_length(max(size / 3, float(np.hypot(*(high - low)[:2])) / 8)),
         "low": _numbers(low),
         "high": _numbers(high),
         "size": size,
@@ -71,6 +63,18 @@ def embedded_json(value: dict) -> str:
     """Return JSON that can stand inside a ``<script>`` element."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
+
+
+def _arrow(model: mujoco.MjModel, force: SiteForce, size: float) -> dict:
+    """Where a force acts in its body, and its arrow over each interval [m]."""
+    arrows = force.force / force.largest * LONGEST * size
+    return {
+        "kind": force.kind,
+        "b": int(model.site_bodyid[force.site]),
+        "p": _numbers(model.site_pos[force.site]),
+        "f": _numbers(arrows.ravel(), 4),
+        "least": round(NEGLIGIBLE * LONGEST * size, 6),
+    }
 
 
 def _instances(shapes: list[Shape]) -> tuple[list[dict], list[dict]]:

@@ -125,9 +125,9 @@ def energy_sentence(energy: EnergyAudit) -> str:
     )
     return (
         f"Over the motion the robot's energy changed by {change} J: the actuators did "
-        f"{actuators} J of work, the contacts {contacts} J, joint damping {damping} J, and the integration "
-        f"accounts for {numerical} J. Resting ground can only take energy, so contact work above "
-        "zero would mean that the plan cheats."
+        f"{actuators} J of work, the contacts {contacts} J, joint damping {damping} J, and the "
+        f"integration accounts for {numerical} J. Resting ground can only take energy, so contact "
+        "work above zero would mean that the plan cheats."
     )
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from codesign.audit import Violation
     from codesign.solution import DesignValue, PhaseRecord
 
+ROUNDING = 1e-9  # scaled: a violation below this is not worth a row
 AT_BOUND = 1e-3  # of the range: closer than this counts as at the bound
 
 
@@ -91,6 +92,7 @@ def _range(low: float, high: float, first: float, value: float) -> str:
 
 def audit_table(worst: Sequence[Violation]) -> str:
     """Return the worst violation of each group of constraints: where, and how much."""
+    shown = [item for item in worst if not abs(item.scaled) < ROUNDING]
     rows = [
         [
             escape(item.constraint),
@@ -100,12 +102,12 @@ def audit_table(worst: Sequence[Violation]) -> str:
             escape(item.unit),
             number(item.scaled),
         ]
-        for item in worst
+        for item in shown
     ]
-    if not rows:
-        return "<p>No constraint is violated.</p>"
     head = ["constraint", "knot", "element", "violated by", "unit", "scaled"]
-    return table(head, rows, numeric=(1, 3, 5))
+    others = "other " if shown else ""
+    rest = f"<p>No {others}constraint is violated by more than rounding.</p>"
+    return (table(head, rows, numeric=(1, 3, 5)) if shown else "") + rest
 
 
 def log_table(phases: Sequence[PhaseRecord]) -> str:

@@ -211,16 +211,17 @@
     context.drawImage(image, 0, 0, view.width, view.height);
   }
   function drawForces(view, pose) {
-    if (!scene.sites.length || !part("forces").checked || !(scene.largest > 0)) return;
+    if (!part("forces").checked) return;
     let k = scene.edges.findIndex((edge) => edge > time) - 1;
     if (k < 0) k = scene.edges.length - 2;
-    context.strokeStyle = context.fillStyle = colours.force;
-    scene.sites.forEach((site, c) => {
-      const f = scene.force[k] && scene.force[k][c];
-      if (!f || Math.hypot(...f) < 0.01 * scene.largest) return;
-      const from = place(pose[site.b], site.p), gain = scene.arrow / scene.largest;
-      arrow(project(view, from), project(view, from.map((x, i) => x + gain * f[i])));
-    });
+    for (const force of scene.arrows) {
+      let f = force.f.slice(3 * k, 3 * k + 3);
+      if (f.length < 3 || Math.hypot(...f) < force.least) continue;
+      if (force.kind === "thrust") f = turn(pose[force.b].turn, f);
+      context.strokeStyle = context.fillStyle = colours[force.kind];
+      const from = place(pose[force.b], force.p);
+      arrow(project(view, from), project(view, from.map((x, i) => x + f[i])));
+    }
   }
   function arrow(a, b) {
     const dx = b[0] - a[0], dy = b[1] - a[1], n = Math.hypot(dx, dy), head = Math.min(11, 0.6 * n);
@@ -287,7 +288,7 @@
   // --- controls ------------------------------------------------------------------------------
   function readColours() {
     const style = getComputedStyle(root);
-    for (const name of ["grid", "shadow", "force", "path", "mark"])
+    for (const name of ["grid", "shadow", "contact", "thrust", "path", "mark"])
       colours[name] = style.getPropertyValue("--" + name).trim();
     draw();
   }
@@ -319,7 +320,7 @@
     draw();
   });
   for (const name of ["forces", "follow"]) part(name).addEventListener("change", draw);
-  if (!scene.sites.length) part("forces").parentElement.hidden = true;
+  if (!scene.arrows.length) part("forces").parentElement.hidden = true;
   canvas.addEventListener("keydown", (event) => {
     const steps = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.06], ArrowDown: [0, -0.06] };
     if (event.key === " ") play(!playing);

@@ -1,0 +1,309 @@
+"""The command line: list, solve, show, export, compile.
+
+Exit status: 0 done, 1 solved nothing (the report says why), 2 bad input (one line on stderr).
+Heavy packages are imported inside the commands, so that help and mistakes are quick.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from codesign.errors import CodesignError, ProblemError
+
+if TYPE_CHECKING:
+    from codesign.problem import Problem
+    from codesign.solution import Solution
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=False,
+    rich_markup_mode=None,
+    help="Find a robot's dimensions, masses, motors and motion together.",
+)
+
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="May be repeated.")
+]
+
+
+@app.command("list")
+def list_command() -> None:
+    """List the problems that come with codesign."""
+    import importlib
+
+    entries = importlib.import_module("problems").registry()
+    _say(_columns([[entry.name, entry.summary] for entry in entries.values()]))
+
+
+@app.command("solve")
+def solve_command(
+    problem: Annotated[str, typer.Argument(help="A name from `list`, or path/to/file.py:Class.")],
+    seed: Annotated[int, typer.Option(help="Seed of the random start.")] = 0,
+    starts: Annotated[int, typer.Option(help="Random starts to try; the best is kept.")] = 1,
+    knots: Annotated[int | None, typer.Option(help="Knots, instead of the problem's own.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Wall time [s].")] = None,
+    settings: Settings = None,
+    out: Annotated[Path | None, typer.Option(help="Result folder; out/NAME by default.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the path alone.")] = False,
+) -> None:
+    """Solve a problem; the last line printed is the path of the report.
+
+    --set takes the problem's options, e.g. --set beta=1.0.
+    """
+    from codesign.problem_source import make_problem, problem_class
+    from codesign.result_folder import check_result_folder
+
+    kind = problem_class(problem)
+    given = [*(settings or ()), *([f"knots={knots}"] if knots is not None else [])]
+    task = make_problem(kind, given)
+    folder = out if out is not None else Path("out") / _folder_name(problem, kind)
+    check_result_folder(folder)
+    with _user_code(task):
+        solution = _solve(task, seed, starts, time_limit, quiet)
+    command = _command_again(problem, seed, starts, given)
+    report = _write(solution, task, folder, command)
+    if not quiet:
+        _say(f"{_summary(solution)}\n")
+    _say(str(report))
+    if not solution.success:
+        raise typer.Exit(1)
+
+
+@app.command("show")
+def show_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that a solve wrote.")],
+) -> None:
+    """Show a saved solution: verdict, design, what took how long."""
+    from codesign import load
+
+    _say(_summary(load(folder)))
+
+
+@app.command("export")
+def export_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that a solve wrote.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the robot to.")],
+) -> None:
+    """Write the robot of a saved solution as MJCF."""
+    from codesign import load
+
+    solution = load(folder)
+    if not solution.success:
+        _warn(f"this solution is no success ({solution.message}); exported as it is")
+    _say(str(solution.export(out) / "robot.xml"))
+
+
+@app.command("compile")
+def compile_command(
+    robot: Annotated[Path, typer.Argument(metavar="ROBOT_DIR", help="A robot folder.")],
+    out: Annotated[Path, typer.Option(help="Folder to write the MJCF to.")],
+    settings: Settings = None,
+    overrides: Annotated[
+        Path | None, typer.Option(help="YAML file of parameter values; --set goes before it.")
+    ] = None,
+) -> None:
+    """Compile a robot folder to MJCF, with parameters changed by --set or --overrides."""
+    import draft_core
+
+    design = {**(_overrides(overrides) if overrides else {}), **_numbers(settings or ())}
+    draft_core.load(robot).compile(design, out)
+    _say(str(out / "robot.xml"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Args:
+        arguments: what follows the program's name; the process's own by default.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    try:
+        status = app(words, standalone_mode=False, prog_name="codesign")
+        return status if isinstance(status, int) else 0
+    except typer.Exit as stop:
+        return stop.exit_code
+    except BrokenPipeError:
+        _drop_output()
+        return 0
+    except (KeyboardInterrupt, typer.Abort):
+        return _refuse("interrupted before there was anything to keep; nothing is written", 1)
+    except Exception as error:
+        message = _message(error)
+        if message is None:
+            raise
+        return _refuse(message, 2)
+
+
+def _message(error: Exception) -> str | None:
+    """What to tell about a mistake of the user; None for a mistake of ours."""
+    usage = typer.BadParameter.__mro__[2]  # typer's own base of every usage error
+    if isinstance(error, usage):
+        return _usage_message(error)
+    mistakes: list[type[Exception]] = [CodesignError]
+    for module, name in (("draft_core.errors", "DraftError"), ("codesign.tracing", "TracingError")):
+        if module in sys.modules:
+            mistakes.append(getattr(sys.modules[module], name))
+    return str(error) if isinstance(error, tuple(mistakes)) else None
+
+
+def _usage_message(error: Any) -> str:
+    message = " ".join(str(error.format_message()).split())
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "codesign"
+    if message.startswith("No such command"):
+        names = sorted(getattr(context.command, "commands", {})) if context is not None else []
+        return f"{message} Commands: {', '.join(names)}"
+    return f"{message} See: {path} --help"
+
+
+def _refuse(message: str, status: int) -> int:
+    _warn(" ".join(message.split()))
+    return status
+
+
+def _warn(message: str) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        print(f"codesign: {message}", file=sys.stderr, flush=True)
+
+
+def _say(text: str) -> None:
+    """Print to stdout; a reader that has gone away is no reason to fail."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter's exit does not complain."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _folder_name(source: str, kind: type) -> str:
+    return kind.__name__.lower() if ".py" in source else source
+
+
+def _solve(
+    task: Problem, seed: int, starts: int, time_limit: float | None, quiet: bool
+) -> Solution:
+    options: dict[str, Any] = {"seed": seed, "time_limit": time_limit}
+    if starts != 1:
+        options["starts"] = starts
+    if quiet:
+        options["progress"] = lambda progress: None
+    return task.solve(**options)
+
+
+@contextlib.contextmanager
+def _user_code(task: Problem) -> Iterator[None]:
+    """Tell an error that a user's objective or constraint raises by its line in their file."""
+    import inspect
+
+    from codesign.problem_source import describe, is_from
+
+    try:
+        yield
+    except Exception as error:
+        path = Path(inspect.getfile(type(task))).resolve()
+        if _message(error) is not None or not is_from(error, path):
+            raise
+        raise ProblemError(describe(error, path)) from error
+
+
+def _command_again(problem: str, seed: int, starts: int, settings: Sequence[str]) -> str:
+    words = ["codesign", "solve", problem, "--seed", str(seed)]
+    words += ["--starts", str(starts)] if starts != 1 else []
+    for setting in settings:
+        words += ["--set", setting]
+    return shlex.join(words)
+
+
+def _write(solution: Solution, task: Problem, folder: Path, command: str) -> Path:
+    """Save the solution; the report is written again with what only the problem knows."""
+    from codesign.report import write_report
+
+    solution.save(folder)
+    lines = (type(task).__doc__ or "").strip().splitlines()
+    return write_report(
+        solution,
+        solution.compile(),
+        folder / "report.html",
+        question=lines[0] if lines else None,
+        markers=getattr(task, "markers", dict)(),
+        command=command,
+    )
+
+
+def _summary(solution: Solution) -> str:
+    """Verdict, design and effort of a solve, for a terminal."""
+    verdict = "feasible" if solution.success else str(solution.status).replace("_", " ")
+    rows = [
+        [name, f"{item.value:.6g}", item.unit, f"{item.lower:g} to {item.upper:g}"]
+        for name, item in solution.design_values.items()
+    ]
+    lines = [
+        f"{solution.problem}, seed {solution.seed}: {verdict} ({solution.message})",
+        "",
+        _columns([["design", "value", "unit", "bounds"], *rows]),
+        "",
+        f"objective {solution.objective:.6g}   violation {solution.audit.max_violation:.1e}   "
+        f"complementarity {solution.audit.max_complementarity:.1e}",
+        f"{solution.iterations} iterations, {solution.wall_s:.1f} s, "
+        f"of which building {solution.build_s:.1f} s",
+        *(f"note: {note}" for note in solution.notes),
+    ]
+    return "\n".join(lines)
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as text in aligned columns."""
+    if not rows:
+        return ""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _numbers(settings: Sequence[str]) -> dict[str, float]:
+    from codesign.problem_source import parse_setting
+
+    pairs = (parse_setting(setting) for setting in settings)
+    return {key: _number(key, value) for key, value in pairs}
+
+
+def _number(key: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ProblemError(f"parameter '{key}' takes a number; '{value}' was given")
+    return float(value)
+
+
+def _overrides(path: Path) -> dict[str, float]:
+    """Numbers of a YAML file; nested names become dotted ones."""
+    from draft_core.reading import read_mapping
+
+    if not path.is_file():
+        raise ProblemError(f"there is no overrides file '{path}'")
+    path = path.resolve()
+    return dict(_flat("", read_mapping(path.parent, path.name)))
+
+
+def _flat(prefix: str, values: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from _flat(f"{name}.", value)
+        else:
+            yield name, _number(name, value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
