@@ -92,7 +92,9 @@ class Audit:
         return self.energy.worst_contact_work <= max(allowed, 1e-9)
 
 
-def audit(ready: Transcription, z: Vector, model: mujoco.MjModel, box: tuple[Vector, Vector]) -> Audit:
+def audit(
+    ready: Transcription, z: Vector, model: mujoco.MjModel, box: tuple[Vector, Vector]
+) -> Audit:
     """Recompute every residual of a decision vector in physical units.
 
     Args:
@@ -108,9 +110,7 @@ def audit(ready: Transcription, z: Vector, model: mujoco.MjModel, box: tuple[Vec
         fields["q"], fields["v"], fields["u"], world_forces(plant, layout, z), fields["dt"]
     )
     physics = audit_physics(plant, model, motion)
-    objective, user, peaks = evaluate(
-        lambda x: (terms.objective(x), terms.constraints(x), terms.peak_values(x)), z
-    )
+    objective, user, peaks = evaluate(terms.evaluate, z)
     found = [
         *_interval_violations(plant, layout, z),
         *_user_violations(terms, np.asarray(user)),
@@ -136,7 +136,7 @@ def _true_objective(terms: UserTerms, z: Vector, objective: float, peaks: Vector
         return objective
     exact = z.copy()
     exact[terms.layout.fields["peaks"]] = peaks
-    return float(np.asarray(evaluate(terms.objective, exact)))
+    return float(np.asarray(evaluate(terms.evaluate, exact)[0]))
 
 
 def world_forces(plant: Plant, layout: Layout, z: Vector) -> Vector:
@@ -212,8 +212,12 @@ def _bound_violations(
     i = int(np.argmax(excess))
     field, knot, element = layout.describe(i)
     yield Violation(
-        f"bound of {field}", knot, _element_name(ready, field, element), float(excess[i] * scale[i]),
-        "", float(excess[i]),
+        f"bound of {field}",
+        knot,
+        _element_name(ready, field, element),
+        float(excess[i] * scale[i]),
+        "",
+        float(excess[i]),
     )
     total = float(np.sum(z[layout.fields["dt"]]))
     limit = ready.duration * (1 + 1e-9)

@@ -135,6 +135,7 @@ class Trajectory:
     dt: jax.Array
     design_vector: jax.Array
     collector: PeakCollector = field(default_factory=PeakCollector)
+    _seen: dict[int, Knot] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, plant: Plant, fields: Mapping[str, Any], collector: PeakCollector) -> Trajectory:
@@ -167,7 +168,10 @@ class Trajectory:
         """Return one knot; negative indices count from the end."""
         if not -self.knots <= index < self.knots:
             raise ProblemError(f"knot {index} does not exist: there are {self.knots} knots")
-        return Knot(self.plant, self.model, self.q[index], self.v[index])
+        index %= self.knots
+        if index not in self._seen:
+            self._seen[index] = Knot(self.plant, self.model, self.q[index], self.v[index])
+        return self._seen[index]
 
     def all_knots(self) -> list[Knot]:
         """Return every knot in order."""

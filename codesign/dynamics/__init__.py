@@ -2,18 +2,24 @@
 
 from codesign.dynamics.integration import integrate_position
 from codesign.dynamics.rigid_body import (
+    MovingRobot,
     actuator_force,
     inverse_dynamics,
     kinematics,
     point_jacobian,
+    site_force,
+    site_velocity,
     template_data,
 )
 
 __all__ = [
+    "MovingRobot",
     "actuator_force",
     "integrate_position",
     "inverse_dynamics",
     "kinematics",
     "point_jacobian",
+    "site_force",
+    "site_velocity",
     "template_data",
 ]

@@ -223,11 +223,9 @@ def _user_block(
     clock: _Clock,
 ) -> tuple[_Block, ca.MX, ca.MX]:
     """Return the user's rows, the weighted objective and its gradient."""
-
-    def both(z):  # one trace, so that kinematics shared by terms is shared in the graph
-        return terms.objective(z), terms.constraints(z)
-
-    traced = to_casadi(both, np.zeros(terms.layout.size), name="user_terms")
+    traced = to_casadi(
+        lambda z: terms.evaluate(z)[:2], np.zeros(terms.layout.size), name="user_terms"
+    )
     clock.mark("trace user terms")
     local = ca.SX.sym("x", terms.layout.size)
     weight, lam = ca.SX.sym("weight"), ca.SX.sym("lam", multipliers.numel())

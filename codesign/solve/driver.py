@@ -204,7 +204,7 @@ def _start_vector(
     else:
         z = start.resample(layout, ready.plant)
     if layout.n_peaks:
-        peaks = np.asarray(evaluate(ready.terms.peak_values, z))
+        peaks = np.asarray(evaluate(ready.terms.evaluate, z)[2])
         z[layout.fields["peaks"]] = peaks + 0.1 * np.abs(peaks)
     return z
 

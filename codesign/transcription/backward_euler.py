@@ -14,7 +14,13 @@ from collections.abc import Callable
 import numpy as np
 
 from codesign.contact import ContactForces, contact_terms, world_force
-from codesign.dynamics import actuator_force, integrate_position, inverse_dynamics, point_jacobian
+from codesign.dynamics import (
+    actuator_force,
+    integrate_position,
+    inverse_dynamics,
+    site_force,
+    site_velocity,
+)
 from codesign.plant import Plant
 from codesign.transcription.clearance import clearance_labels, clearances
 from codesign.transcription.rows import Rows, rows_of
@@ -46,29 +52,23 @@ def interval_function(plant: Plant) -> IntervalFunction:
         design: Array,
     ) -> Array:
         model = plant.realize(design)
-        needed, data = inverse_dynamics(model, plant.template, q1, v1, (v1 - v0) / dt)
-        supplied = actuator_force(plant.robot, model, data, u)
+        needed, robot = inverse_dynamics(model, plant.template, q1, v1, (v1 - v0) / dt)
+        supplied = actuator_force(plant.robot, model, robot, u)
         parts = [q1 - integrate_position(joint_types, q0, v1, dt)]
         contact_parts: list[Array] = []
         if contacts:
-            points = [data.site_xpos[c.site_id] for c in contacts]
-            jacobians = [
-                point_jacobian(model, data, p, c.body_id)[0]
-                for p, c in zip(points, contacts, strict=True)
-            ]
+            points = [robot.site_position(c.site_id) for c in contacts]
             frame = jnp.stack([plant.terrain.frame(p) for p in points])
             forces = ContactForces(normal, tangent.reshape(-1, 4), slide)
-            force = world_force(forces, frame)
-            for jacobian, f in zip(jacobians, force, strict=True):
-                supplied = supplied + jacobian @ f
+            for contact, force in zip(contacts, world_force(forces, frame), strict=True):
+                supplied = supplied + site_force(model, robot, contact.site_id, force)
             gap = jnp.stack([plant.terrain.gap(p) for p in points])
-            velocity = jnp.stack([jacobian.T @ v1 for jacobian in jacobians])
-            friction = plant.robot.contact_friction(
-                dict(zip(plant.space.names, design, strict=True))
-            )
+            velocity = jnp.stack([site_velocity(model, robot, c.site_id) for c in contacts])
+            named = dict(zip(plant.space.names, design, strict=True))
+            friction = plant.robot.contact_friction(named)
             terms = contact_terms(forces, gap, velocity, frame, friction)
             contact_parts = [gap, terms.cone, terms.slack, terms.product, terms.power]
-        parts += [needed - supplied, *contact_parts, clearances(plant, model, data)]
+        parts += [needed - supplied, *contact_parts, clearances(plant, model, robot)]
         return jnp.concatenate([jnp.ravel(part) for part in parts])
 
     return residuals

@@ -10,9 +10,10 @@ import itertools
 
 import numpy as np
 
+from codesign.dynamics import MovingRobot
 from codesign.plant import Plant
 from draft_core.realization import RealizedModel
-from draft_core.backend import jax, jnp, mjx, mujoco
+from draft_core.backend import jax, jnp, mujoco
 
 _BOX_CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 _ROUND_AXIS = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
@@ -46,7 +47,7 @@ def clearance_labels(plant: Plant) -> list[str]:
     return labels
 
 
-def clearances(plant: Plant, model: RealizedModel, data: mjx.Data) -> jax.Array:
+def clearances(plant: Plant, model: RealizedModel, robot: MovingRobot) -> jax.Array:
     """Return distances of watched points from the terrain, shape (number of labels,); [m]."""
     parts = []
     for geom in _watched_geoms(plant):
@@ -54,8 +55,9 @@ def clearances(plant: Plant, model: RealizedModel, data: mjx.Data) -> jax.Array:
         directions, is_round = _corners(kind)
         half = _half_extents(kind, model.geom_size[geom])
         radius = model.geom_size[geom, 0] if is_round else 0.0
+        center, rotation = robot.geom_pose(geom)
         for direction in directions:
-            point = data.geom_xpos[geom] + data.geom_xmat[geom] @ (half * direction)
+            point = center + rotation @ (half * direction)
             parts.append(plant.terrain.gap(point) - radius)
     return jnp.stack(parts) if parts else jnp.zeros(0)
 

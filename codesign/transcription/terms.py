@@ -32,17 +32,14 @@ class UserTerms:
         layout: layout with room for the epigraph variables.
         rows: rows of `constraints`, in order.
         peaks: (name, unit) of each epigraph variable.
-        objective: physical z → scalar.
-        constraints: physical z → flat array of all rows.
-        peak_values: physical z → the largest entry behind each ξ, shape (n_peaks,).
+        evaluate: physical z → (objective, all rows in one flat array, the largest entry behind each
+            ξ in an array of shape (n_peaks,)).
     """
 
     layout: Layout
     rows: tuple[Rows, ...]
     peaks: tuple[tuple[str, str], ...]
-    objective: Callable[[jax.Array], jax.Array]
-    constraints: Callable[[jax.Array], jax.Array]
-    peak_values: Callable[[jax.Array], jax.Array]
+    evaluate: Callable[[jax.Array], tuple[jax.Array, jax.Array, jax.Array]]
 
 
 @dataclass(frozen=True)
@@ -69,27 +66,19 @@ def user_terms(problem: Problem, plant: Plant, layout: Layout) -> UserTerms:
     terms = described[0]
     full = replace(layout, n_peaks=len(terms.peaks))
 
-    def evaluate(z: jax.Array) -> _Evaluated:
+    def evaluate(z: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         xi = z[full.fields["peaks"]]
-        return _evaluate(problem, plant, full, z, PeakCollector(variables=xi))
-
-    def constraints(z: jax.Array) -> jax.Array:
-        result = evaluate(z)
+        result = _evaluate(problem, plant, full, z, PeakCollector(variables=xi))
         values = [c.value for c in result.constraints]
-        values += [_slack(z, full, i, peak) for i, peak in enumerate(result.peaks)]
-        return jnp.concatenate(values) if values else jnp.zeros(0)
-
-    def peak_values(z: jax.Array) -> jax.Array:
-        maxima = [jnp.max(peak.values) for peak in evaluate(z).peaks]
-        return jnp.stack(maxima) if maxima else jnp.zeros(0)
+        values += [xi[i] - peak.values for i, peak in enumerate(result.peaks)]
+        maxima = [jnp.max(peak.values) for peak in result.peaks]
+        return result.objective, jnp.concatenate(values), jnp.array(maxima, dtype=jnp.float64)
 
     return UserTerms(
         layout=full,
         rows=tuple(_rows(c) for c in terms.constraints) + tuple(_peak_rows(p) for p in terms.peaks),
         peaks=tuple((p.name, p.unit) for p in terms.peaks),
-        objective=lambda z: evaluate(z).objective,
-        constraints=constraints,
-        peak_values=peak_values,
+        evaluate=evaluate,
     )
 
 
@@ -129,10 +118,6 @@ def automatic_constraints(problem: Problem, traj: Trajectory) -> list[Constraint
         names = traj.plant.robot.contact_names
         found.append(at_least(first.gap(), 0.0, name="gap", unit="m", labels=names, knot=0))
     return found
-
-
-def _slack(z: jax.Array, layout: Layout, index: int, peak: Peak) -> jax.Array:
-    return z[layout.fields["peaks"][index]] - peak.values
 
 
 def _rows(constraint: Constraint) -> Rows:
