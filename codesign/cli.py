@@ -29,6 +29,8 @@ app = typer.Typer(
     help="Find a robot's dimensions, masses, motors and motion together.",
 )
 
+_INTERRUPTED = 130  # what typer makes of Ctrl-C
+
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="May be repeated.")
 ]
@@ -127,6 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         status = app(words, standalone_mode=False, prog_name="codesign")
+        if status == _INTERRUPTED:
+            raise KeyboardInterrupt
         return status if isinstance(status, int) else 0
     except typer.Exit as stop:
         return stop.exit_code

@@ -248,7 +248,7 @@ def _grid(view: View, frame: int, ground: float) -> str:
     middle = camera.lift(view.centre[frame])
     onto = (ground - middle[2]) / camera.towards[2]
     foot = (middle + onto * camera.towards)[:2]
-    reach = 0.75 * PANEL_WIDTH / view.scale
+    reach = 1.6 * PANEL_WIDTH / view.scale  # a low camera sees far
     first = np.ceil((foot - reach) / spacing) * spacing
     lines = []
     for axis in range(2):
