@@ -1,6 +1,7 @@
 """Primitives that hold other jaxprs: calls are entered, loops with a known count are unrolled.
 
-A branch on a constant is taken; a branch on a traced value computes every branch and selects, as `jax.vmap` does.
+A branch on a constant is taken; a branch on a traced value computes every branch and selects,
+as `jax.vmap` does.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from codesign.tracing import smooth
 from codesign.tracing.equation import Equation
 from codesign.tracing.values import Value, as_constant, folded, rearranged
 
@@ -29,7 +31,19 @@ def _closed(jaxpr: Any, inputs: Sequence[Value], interpret: Interpret) -> list[V
 
 def _call(parameter: str) -> ControlRule:
     """Rule for a primitive that runs the jaxpr in `parameter` on its inputs."""
-    return lambda equation, inputs, interpret: _closed(equation.params[parameter], inputs, interpret)
+    return lambda equation, inputs, interpret: _closed(
+        equation.params[parameter], inputs, interpret
+    )
+
+
+def _custom_jvp(equation: Equation, inputs: list[Value], interpret: Interpret) -> list[Value]:
+    """Enter the function itself; of its derivative rule only what `smooth.RULES` knows is kept."""
+    call = equation.params["call_jaxpr"]
+    name = getattr(call.jaxpr.debug_info, "func_name", "")
+    constant = all(isinstance(value, np.ndarray) for value in inputs)
+    if name in smooth.RULES and not constant:
+        return smooth.RULES[name](equation, inputs)
+    return _closed(call, inputs, interpret)
 
 
 def _linear_solve(equation: Equation, inputs: list[Value], interpret: Interpret) -> list[Value]:
@@ -80,8 +94,12 @@ def _while(equation: Equation, inputs: list[Value], interpret: Interpret) -> lis
     body_constants = inputs[conditions : conditions + bodies]
     state = inputs[conditions + bodies :]
     for _ in range(MAX_ITERATIONS):
-        verdict = _closed(equation.params["cond_jaxpr"], [*condition_constants, *state], interpret)[0]
-        if not equation.constant(verdict, "the loop's condition", "use jax.lax.scan with a fixed count"):
+        verdict = _closed(equation.params["cond_jaxpr"], [*condition_constants, *state], interpret)[
+            0
+        ]
+        if not equation.constant(
+            verdict, "the loop's condition", "use jax.lax.scan with a fixed count"
+        ):
             return list(state)
         state = _closed(equation.params["body_jaxpr"], [*body_constants, *state], interpret)
     equation.refuse(f"the loop runs longer than {MAX_ITERATIONS} steps; shorten it")
@@ -119,12 +137,9 @@ def _column(value: Value) -> ca.SX:
 
 
 RULES: dict[str, ControlRule] = {
-    "call": _call("call_jaxpr"),
-    "checkpoint": _call("jaxpr"),
     "closed_call": _call("call_jaxpr"),
     "cond": _cond,
-    "core_call": _call("call_jaxpr"),
-    "custom_jvp_call": _call("call_jaxpr"),
+    "custom_jvp_call": _custom_jvp,
     "custom_linear_solve": _linear_solve,
     "custom_vjp_call": _call("call_jaxpr"),
     "jit": _call("jaxpr"),

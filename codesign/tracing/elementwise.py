@@ -1,7 +1,7 @@
 """Element-wise primitives: each is one numpy function and one CasADi function.
 
-Inputs broadcast as in numpy. Where a derivative has a choice, CasADi's agrees with JAX's: |x| has slope 0 at 0, and a
-tie in max or min splits the slope in half.
+Inputs broadcast as in numpy. At kinks the slopes are CasADi's: a tie in max or min splits the slope
+in half, as in JAX; |x| has slope 0 at 0, where JAX has 1.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from codesign.tracing.equation import Equation, Rule
 from codesign.tracing.values import Symbolic, Value, as_constant, folded, rearranged
 
 _LARGEST = float(np.finfo(np.float64).max)
-# Shifting by 2^500 puts every bit of an ordinary number left of the point, where floor changes nothing but the slope.
+# Shifting by 2^500 puts every bit of an ordinary number left of the point, where floor changes
+# nothing but the slope.
 _SHIFT = 2.0**500
 # exp(230)^3 is still a finite number, so that the logistic function's second derivative is too.
 _LOGISTIC_FLOOR = -230.0
 
 
-def elementwise(equation: Equation, inputs: list[Value], numeric: Callable, graph: Callable) -> list[Value]:
+def elementwise(
+    equation: Equation, inputs: list[Value], numeric: Callable, graph: Callable
+) -> list[Value]:
     """Apply one function to every element of the broadcast inputs.
 
     Args:
@@ -85,7 +88,7 @@ def _logical(numeric: Callable, graph: Callable) -> Rule:
 
 
 def _convert(equation: Equation, inputs: list[Value]) -> list[Value]:
-    """Change type: to bool by x != 0, float to integer by truncation; float32 is kept as float64."""
+    """Change type: to bool by x != 0, float to integer by truncation; float32 stays float64."""
     source, target = np.dtype(equation.input_dtype()), np.dtype(equation.dtype())
     if np.issubdtype(target, np.complexfloating):
         equation.refuse("complex numbers cannot be traced; carry real and imaginary parts apart")
@@ -101,7 +104,10 @@ def _convert(equation: Equation, inputs: list[Value]) -> list[Value]:
 def _integer_power(equation: Equation, inputs: list[Value]) -> list[Value]:
     exponent = equation.params["y"]
     return elementwise(
-        equation, inputs, lambda x: np.power(x, np.asarray(exponent, x.dtype)), lambda x: x**exponent
+        equation,
+        inputs,
+        lambda x: np.power(x, np.asarray(exponent, x.dtype)),
+        lambda x: x**exponent,
     )
 
 
@@ -197,7 +203,6 @@ RULES: dict[str, Rule] = {
     "clamp": _clamp,
     "convert_element_type": _convert,
     "copy": _identity,
-    "copy_p": _identity,
     "cos": _plain(np.cos, ca.cos),
     "cosh": _plain(np.cosh, ca.cosh),
     "device_put": _identity,

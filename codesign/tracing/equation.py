@@ -14,16 +14,26 @@ from codesign.tracing.values import Value, as_constant
 Rule = Callable[["Equation", list[Value]], list[Value]]
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 class Equation:
-    """A jaxpr equation: primitive name, parameters, and the types of what goes in and comes out."""
+    """A jaxpr equation: primitive name, parameters, and the types of what goes in and comes out.
 
-    __slots__ = ("eqn", "name", "params")
+    Attributes:
+        eqn: the `jax.extend.core.JaxprEqn`.
+        jaxpr: the jaxpr it stands in.
+        caller: the equation that holds that jaxpr; None at the top.
+        name: name of its primitive.
+        params: parameters of its primitive.
+    """
 
-    def __init__(self, eqn: Any):
-        """Wrap a `jax.extend.core.JaxprEqn`."""
+    __slots__ = ("caller", "eqn", "jaxpr", "name", "params")
+
+    def __init__(self, eqn: Any, jaxpr: Any, caller: Equation | None = None):
         self.eqn = eqn
+        self.jaxpr = jaxpr
+        self.caller = caller
         self.name: str = eqn.primitive.name
         self.params: dict[str, Any] = eqn.params
 
@@ -45,7 +55,7 @@ class Equation:
         Args:
             reason: why it cannot be traced and what would work, as the rest of a sentence.
         """
-        raise TracingError(f"{self.name} at {source_line(self.eqn.source_info)}: {reason}")
+        raise TracingError(f"{self.name} at {source_line(self)}: {reason}")
 
     def constant(self, value: Value, what: str, remedy: str) -> np.ndarray:
         """Return a value that the graph's structure depends on, refusing it where it varies.
@@ -57,20 +67,43 @@ class Equation:
         """
         array = as_constant(value)
         if array is None:
-            self.refuse(f"{what} depends on the function's inputs, so the graph would too; {remedy}")
+            self.refuse(
+                f"{what} depends on the function's inputs, so the graph would too; {remedy}"
+            )
         return array
 
 
-def source_line(source_info: Any) -> str:
+def source_line(equation: Equation) -> str:
     """Return 'file:line (function)' of the user's code that made an equation.
 
-    The innermost frame outside installed packages is the user's; a library's own line follows where it differs.
+    JAX traces a jitted library function once and remembers where it was first called from, so what
+    such a function holds is looked up at its call instead. A library's own line follows the user's
+    where that is what the equation stands on.
     """
+    frames = _frames(equation)
+    inner = frames[0] if frames and _is_installed(frames[0]) else None
+    level: Equation | None = equation
+    while level is not None:
+        own = next((frame for frame in _frames(level) if not _is_installed(frame)), None)
+        is_remembered = level.caller is not None and _is_installed(_definition(level.jaxpr))
+        if own is not None and not is_remembered:
+            return own if inner is None else f"{own}, inside {inner}"
+        level = level.caller
+    return inner or "an unknown line"
+
+
+def _frames(equation: Equation) -> list[str]:
+    """'file:line (function)' of the calls that made an equation, innermost first, but JAX's."""
     from jax.extend import source_info_util
 
-    frames = source_info_util.summarize(source_info, num_frames=100).splitlines()[::-1]
-    frames = [frame for frame in frames if frame and not frame.startswith(_HERE)]
-    if not frames:
-        return "an unknown line"
-    own = next((frame for frame in frames if "site-packages" not in frame), frames[0])
-    return own if own == frames[0] else f"{own}, inside {frames[0]}"
+    summary = source_info_util.summarize(equation.eqn.source_info, num_frames=100)
+    return [frame for frame in summary.splitlines()[::-1] if not frame.startswith(_HERE)]
+
+
+def _definition(jaxpr: Any) -> str:
+    """File that defines the function a jaxpr was traced from."""
+    return getattr(jaxpr.debug_info, "func_filename", None) or ""
+
+
+def _is_installed(frame: str) -> bool:
+    return any(part in frame for part in _INSTALLED)

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class TracingError(Exception):
-    """A function cannot be traced; the message names the primitive, the source line and a way out."""
+    """A function cannot be traced; the message names primitive, source line and a way out."""

@@ -1,6 +1,7 @@
 """Cholesky factor and triangular solve, written out for small matrices.
 
-One algorithm serves both kinds of value: on numpy arrays it runs, on columns of scalars it builds the graph.
+One algorithm serves both kinds of value: on numpy arrays it runs, on columns of scalars it builds
+the graph.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Gather, scatter and their kin, at positions that do not depend on the inputs.
 
-Both gather and scatter look at windows of an operand; `_Windows` computes, once and in numpy, the flat position of
-every element of every window. Gathering reads those positions, scattering writes them.
+Both gather and scatter look at windows of an operand; `_Windows` computes, once and in numpy, the
+flat position of every element of every window. Gathering reads those positions, scattering writes
+them.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class _Windows:
         """
         start, inside = self._starts(indices)
         kept = [
-            axis for axis in range(len(self.sizes)) if axis not in (*self.dropped_axes, *self.batch_axes)
+            axis
+            for axis in range(len(self.sizes))
+            if axis not in (*self.dropped_axes, *self.batch_axes)
         ]
         strides = np.cumprod([1, *self.operand_shape[:0:-1]], dtype=np.int64)[::-1]
         flat = (start * strides[: len(self.sizes)]).sum(-1) if self.sizes else start.sum(-1)
@@ -62,18 +65,20 @@ class _Windows:
         return np.moveaxis(flat, range(batch, batch + len(kept)), self.window_axes)
 
     def _starts(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Corner of every window (*batch, rank), and whether the window lies inside the operand (*batch)."""
+        """Corner of every window (*batch, rank), and whether it is inside the operand (*batch)."""
         batch = indices.shape[:-1]
         start = np.zeros((*batch, len(self.sizes)), np.int64)
         for component, axis in enumerate(self.start_axes):
             start[..., axis] = indices[..., component]
         for axis, index_axis in zip(self.batch_axes, self.index_batch_axes, strict=True):
             count = np.arange(batch[index_axis])
-            start[..., axis] = count.reshape([-1 if i == index_axis else 1 for i in range(len(batch))])
+            start[..., axis] = count.reshape(
+                [-1 if i == index_axis else 1 for i in range(len(batch))]
+            )
         room = np.array(self.operand_shape, np.int64) - np.array(self.sizes, np.int64)
         if self.clip:
             start = np.clip(start, 0, room)
-        return start, ((start >= 0) & (start <= room)).all(-1)
+        return start, np.all((start >= 0) & (start <= room), axis=-1)
 
 
 def _clips(equation: Equation) -> bool:
@@ -112,7 +117,9 @@ def _filler(equation: Equation) -> float | int | bool:
     return int(limits.min if np.issubdtype(dtype, np.signedinteger) else limits.max)
 
 
-def _scatter_positions(equation: Equation, operand: Value, indices: Value, updates: Value) -> np.ndarray:
+def _scatter_positions(
+    equation: Equation, operand: Value, indices: Value, updates: Value
+) -> np.ndarray:
     """Flat operand position of every element of `updates`; -1 where it is dropped."""
     numbers = equation.params["dimension_numbers"]
     hidden = (*numbers.inserted_window_dims, *numbers.operand_batching_dims)
@@ -173,10 +180,14 @@ def _layers(positions: np.ndarray) -> list[np.ndarray]:
     first = np.searchsorted(sorted_positions, sorted_positions)
     occurrence = np.empty(len(positions), np.int64)
     occurrence[order] = np.arange(len(positions)) - first
-    return [np.flatnonzero(occurrence == layer) for layer in range(int(occurrence.max(initial=-1)) + 1)]
+    return [
+        np.flatnonzero(occurrence == layer) for layer in range(int(occurrence.max(initial=-1)) + 1)
+    ]
 
 
-def _corner(equation: Equation, shape: Sequence[int], sizes: Sequence[int], starts: list[Value]) -> list[int]:
+def _corner(
+    equation: Equation, shape: Sequence[int], sizes: Sequence[int], starts: list[Value]
+) -> list[int]:
     """Start of a dynamic slice along each axis, pushed inside the operand as JAX does."""
     known = [int(equation.constant(start, "the start of the slice", _REMEDY)) for start in starts]
     return [

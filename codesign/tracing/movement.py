@@ -1,4 +1,4 @@
-"""Primitives that move elements without changing them: run once, in numpy, on values or on their indices."""
+"""Primitives that move elements unchanged: run once, in numpy, on values or on their indices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def _pad(equation: Equation, x: np.ndarray, filler: np.ndarray) -> np.ndarray:
     return x
 
 
-def _pad_axis(x: np.ndarray, filler: np.ndarray, before: int, after: int, between: int) -> np.ndarray:
+def _pad_axis(
+    x: np.ndarray, filler: np.ndarray, before: int, after: int, between: int
+) -> np.ndarray:
     length = max(0, len(x) + between * (len(x) - 1))
     spread = np.full((max(before, 0) + length + max(after, 0), *x.shape[1:]), filler, x.dtype)
     spread[max(before, 0) : max(before, 0) + length : between + 1] = x

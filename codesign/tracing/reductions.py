@@ -1,4 +1,4 @@
-"""Primitives that combine elements along axes: sums, products, extrema, running versions of them, and contractions."""
+"""Primitives that combine elements along axes: sums, extrema, running ones, contractions."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -23,23 +24,25 @@ def to_casadi(
 ) -> ca.Function:
     """Turn a jittable JAX function of arrays into a CasADi function of columns.
 
-    The function is traced once, in float64, and its jaxpr is evaluated with CasADi scalars. What does not depend on the
-    inputs is folded; an element that is zero whatever the inputs is left out of the output's sparsity.
+    The function is traced once, in float64, and its jaxpr is evaluated with CasADi scalars. What
+    does not depend on the inputs is folded; an element that is zero whatever the inputs is left out
+    of the output's sparsity.
 
     Args:
         f: function of pytrees of arrays that returns a pytree of real arrays.
-        example_args: arguments that give structure, shapes and types; only those matter. `jax.ShapeDtypeStruct` leaves
-            will do.
+        example_args: arguments that give structure, shapes and types; only those matter.
+            `jax.ShapeDtypeStruct` leaves will do.
         name: name of the CasADi function.
         input_names: one for each leaf of the arguments; x0, x1, ... if absent.
         output_names: one for each leaf of the result; y0, y1, ... if absent.
 
     Returns:
-        Function with one input for each leaf of `example_args`, and one output for each leaf of the result, in JAX's
-        order. Each is a column, row-major; outputs are sparse.
+        Function with one input for each leaf of `example_args`, and one output for each leaf of the
+        result, in JAX's order. Each is a column, row-major; outputs are sparse.
 
     Raises:
-        TracingError: if `f` uses a primitive, or a data-dependent shape or loop, that has no CasADi form.
+        TracingError: if `f` uses a primitive, or a data-dependent shape or loop, that has no CasADi
+            form.
     """
     traced = _trace(f, example_args)
     shapes = [variable.aval.shape for variable in traced.jaxpr.invars]
@@ -50,8 +53,8 @@ def to_casadi(
         name,
         inputs,
         ca.cse(outputs),
-        list(input_names or (f"x{k}" for k in range(len(inputs)))),
-        list(output_names or (f"y{k}" for k in range(len(outputs)))),
+        _names(input_names, "x", len(inputs), "input"),
+        _names(output_names, "y", len(outputs), "output"),
     )
 
 
@@ -76,22 +79,23 @@ def evaluate(f: Callable[..., Any], *args: Any) -> Any:
     return jax.tree_util.tree_unflatten(traced.structure, outputs)
 
 
+@dataclass(frozen=True)
 class _Traced:
-    """A jaxpr that holds only what its outputs need, with its constants and its output structure."""
+    """A jaxpr with nothing in it that its outputs do not need.
 
-    def __init__(self, jaxpr: Any, constants: Sequence[Any], used: Sequence[bool], structure: Any):
-        self.jaxpr = jaxpr
-        self.constants = constants
-        self.structure = structure
-        self._used = used
-        self._needed: Any = None
+    Attributes:
+        jaxpr: the jaxpr, its inputs all kept.
+        constants: values of its constant variables.
+        structure: pytree structure of the function's result.
+    """
+
+    jaxpr: Any
+    constants: Sequence[Any]
+    structure: Any
 
     def run(self, arguments: Sequence[Value]) -> list[Value]:
-        """Evaluate on one argument for each leaf."""
-        import jax
-
-        x64 = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
-        with np.errstate(all="ignore"), nullcontext() if x64 else jax.enable_x64(True):
+        """Evaluate on one argument for each leaf, without a word about NaN or overflow."""
+        with np.errstate(all="ignore"), _double_precision():
             return interpret(self.jaxpr, self.constants, arguments)
 
 
@@ -100,22 +104,41 @@ def _trace(f: Callable[..., Any], args: Sequence[Any]) -> _Traced:
     import jax
     from jax.interpreters import partial_eval
 
-    x64 = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
-    with nullcontext() if x64 else jax.enable_x64(True):
+    for path, leaf in jax.tree_util.tree_leaves_with_path(args):
+        if not (hasattr(leaf, "shape") or isinstance(leaf, bool | int | float)):
+            where = jax.tree_util.keystr(path)
+            raise TracingError(
+                f"argument {where} is {leaf!r}, not an array; pass arrays of numbers"
+            )
+    with _double_precision():
         closed, result = jax.make_jaxpr(f, return_shape=True)(*args)
-    for kind, variables in (("input", closed.jaxpr.invars), ("output", closed.jaxpr.outvars)):
-        for position, variable in enumerate(variables):
-            _require_real(kind, position, variable.aval)
-    structure = jax.tree_util.tree_structure(result)
-    needed, used = partial_eval.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars), True)
-    return _Traced(needed, closed.consts, used, structure)
+    _require_real("input", closed.in_avals)
+    _require_real("output", closed.out_avals)
+    used = [True] * len(closed.jaxpr.outvars)
+    needed, _ = partial_eval.dce_jaxpr(closed.jaxpr, used, instantiate=True)
+    return _Traced(needed, closed.consts, jax.tree_util.tree_structure(result))
 
 
-def _require_real(kind: str, position: int, aval: Any) -> None:
-    dtype = getattr(aval, "dtype", None)
-    if dtype is None or not (np.issubdtype(dtype, np.number) or dtype == np.bool_):
-        raise TracingError(f"{kind} {position} is {aval}, not an array of numbers; pass numbers only")
-    if np.issubdtype(dtype, np.complexfloating):
-        raise TracingError(
-            f"{kind} {position} is complex ({aval}); carry real and imaginary parts apart"
-        )
+def _double_precision() -> AbstractContextManager[Any]:
+    """Context in which JAX makes float64 arrays; nothing changes where it does already."""
+    import jax
+
+    already = jax.dtypes.canonicalize_dtype(np.float64) == np.float64
+    return nullcontext() if already else jax.enable_x64(True)
+
+
+def _require_real(kind: str, avals: Sequence[Any]) -> None:
+    for position, aval in enumerate(avals):
+        if not isinstance(aval.dtype, np.dtype):  # a random key
+            raise TracingError(f"{kind} {position} is {aval}, not numbers; pass arrays of numbers")
+        if np.issubdtype(aval.dtype, np.complexfloating):
+            raise TracingError(
+                f"{kind} {position} is complex ({aval}); carry real and imaginary parts apart"
+            )
+
+
+def _names(given: Sequence[str] | None, prefix: str, count: int, kind: str) -> list[str]:
+    names = [f"{prefix}{k}" for k in range(count)] if given is None else list(given)
+    if len(names) != count:
+        raise TracingError(f"{len(names)} {kind} names for {count} {kind}s; give one for each leaf")
+    return names

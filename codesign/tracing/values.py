@@ -1,8 +1,9 @@
 """The two kinds of value the interpreter knows: numpy arrays and symbolic arrays.
 
-A symbolic array is a *pool*, a dense CasADi column of scalars, and an *index*, an integer array of the value's
-shape that says which pool entry each element is: ``value[i, j] = pool[index[i, j]]``. Moving data (slicing,
-transposing, gathering, ...) then only moves integers, and CasADi is called once per arithmetic operation.
+A symbolic array is a *pool*, a dense CasADi column of scalars, and an *index*, an integer array of
+the value's shape that says which pool entry each element is: ``value[i, j] = pool[index[i, j]]``.
+Moving data (slicing, transposing, gathering, ...) then only moves integers, and CasADi is called
+once per arithmetic operation.
 
 Whatever does not depend on the inputs stays a numpy array and is folded by numpy.
 """
@@ -115,8 +116,10 @@ def rearranged(move: Callable[..., np.ndarray | list[np.ndarray]], *values: Valu
     """Apply a pure data movement, written in numpy, to values of either kind.
 
     Args:
-        move: takes one array for each value and returns an array, or a list of arrays, of their elements.
-        values: what to move; where any is symbolic the movement is run on indices into a common pool.
+        move: takes one array for each value and returns an array, or a list of arrays, of their
+            elements.
+        values: what to move; where any is symbolic the movement is run on indices into a common
+            pool.
 
     Returns:
         The moved arrays.
