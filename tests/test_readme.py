@@ -1,0 +1,54 @@
+"""The README does what it says: its Python runs, its robot compiles."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.S | re.M)
+
+
+@pytest.mark.slow
+def test_python_of_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {"__name__": "readme"}
+    for block in blocks("python"):
+        exec(compile(block, "README.md", "exec"), names)
+    solution = names["solution"]
+    solution.require_success()
+    assert (tmp_path / "out" / "button_press" / "robot.xml").is_file()
+    # The nose is at the height of the body's middle, where the legs' hips are: a nose at 0.15 m
+    # that ends at rest needs legs of at least that length, less what a tilted body gains.
+    assert 0.12 < solution.design["leg_length"] <= 0.20
+
+
+def test_robot_of_the_readme_compiles(tmp_path):
+    import draft_core
+
+    (block,) = blocks("yaml")
+    parameters, leg = block.split("# tree.yaml")
+    body = {"primitive": "root", "joint": "free", "shape": "sphere", "mass": 1.0}
+    body["size"] = {"radius": 0.05}
+    nodes = {"body": body, **yaml.safe_load(leg)}
+    (tmp_path / "parameters.yaml").write_text(parameters)
+    (tmp_path / "tree.yaml").write_text(yaml.safe_dump({"robot": "readme", "nodes": nodes}))
+    robot = draft_core.load(tmp_path)
+    assert robot.contact_names == ("foot_fl", "foot_fr")
+    model = robot.compile({"leg_length": 0.15}).model
+    assert model.nu == 2
+    assert model.site("foot_fl").pos[2] == pytest.approx(-0.15)
+
+
+@pytest.mark.parametrize("command", re.findall(r"`codesign (\w+)", README))
+def test_commands_of_the_readme_exist(command):
+    from codesign.cli import app
+
+    assert command in {info.name for info in app.registered_commands}
