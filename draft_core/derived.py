@@ -112,8 +112,8 @@ def derived(shape: Structure, simple: np.ndarray, fields: Mapping[str, Any]) -> 
     return {
         "body_subtreemass": shape.above @ fields["body_mass"],
         "dof_M0": diagonal,
-        "body_invweight0": _body_weights(xp, shape, simple, linear, angular, inverse, fields),
-        "dof_invweight0": _dof_weights(shape, simple, inverse, fields),
+        "body_invweight0": _body_weights(xp, simple, linear, angular, inverse, fields),
+        "dof_invweight0": _dof_weights(xp, shape, simple, inverse, fields),
         "actuator_acc0": _accelerations(xp, shape, reference, inverse, fields),
         "stat.meaninertia": diagonal.mean() if nv else 1.0,
         "stat.meanmass": fields["body_mass"][1:].mean(),
@@ -122,14 +122,16 @@ def derived(shape: Structure, simple: np.ndarray, fields: Mapping[str, Any]) -> 
 
 
 def _reference(shape: Structure, fields: Mapping[str, Any]) -> _Reference:
-    pos, quat = [fields["body_pos"][0]], [fields["body_quat"][0]]
-    turn = [rotations.rotation(quat[0])]
+    local = rotations.rotation(fields["body_quat"])
+    pos, turn = [fields["body_pos"][0]], [local[0]]
     for body in range(1, len(shape.parent)):
         parent = shape.parent[body]
         pos.append(pos[parent] + turn[parent] @ fields["body_pos"][body])
-        quat.append(rotations.multiply(quat[parent], fields["body_quat"][body]))
-        turn.append(rotations.rotation(quat[body]))
-    center = [p + r @ c for p, r, c in zip(pos, turn, fields["body_ipos"], strict=True)]
+        turn.append(turn[parent] @ local[body])
+    turns, places = stack(turn), stack(pos)
+    center = places + namespace(turns, fields["body_ipos"]).einsum(
+        "bij,bj->bi", turns, fields["body_ipos"]
+    )
     spin, slide, anchor = [], [], []
     zero, eye = np.zeros(3), np.eye(3)
     for joint, (body, kind, _) in enumerate(shape.joints):
@@ -145,9 +147,9 @@ def _reference(shape: Structure, fields: Mapping[str, Any]) -> _Reference:
             slide.append(axis if kind == "slide" else zero)
         anchor += [pos[body]] * JOINT_DOFS[kind]
     return _Reference(
-        stack(pos),
-        stack(turn),
-        stack(center),
+        places,
+        turns,
+        center,
         stack(spin, (3,)),
         stack(slide, (3,)),
         stack(anchor, (3,)),
@@ -187,38 +189,33 @@ def _mass_matrix(
 
 def _body_weights(
     xp: Any,
-    shape: Structure,
     simple: np.ndarray,
     linear: Any,
     angular: Any,
     inverse: Any,
     fields: Mapping[str, Any],
-) -> Any:
+) -> Float[Any, "nbody 2"]:
     """Return the mean inverse inertia of each body's centre, translational and rotational."""
     move = xp.einsum("bic,ij,bjc->b", linear, inverse, linear) / 3
     turn = xp.einsum("bic,ij,bjc->b", angular, inverse, angular) / 3
-    rows = []
-    for body in range(len(shape.parent)):
-        if simple[body] == 2:
-            rows.append(stack([1 / fields["body_mass"][body], 0.0]))
-        else:
-            rows.append(stack([move[body], turn[body]]))
-    return stack(rows)
+    sliding = simple == 2
+    move = xp.where(sliding, 1 / (fields["body_mass"] + ~sliding), move)
+    return xp.stack([move, xp.where(sliding, 0.0, turn)], axis=1)
 
 
 def _dof_weights(
-    shape: Structure, simple: np.ndarray, inverse: Any, fields: Mapping[str, Any]
-) -> Any:
-    rows: list[Any] = []
-    for body, kind, dof in shape.joints:
-        if simple[body] == 2:
-            rows.append(1 / fields["body_mass"][body])
-        elif kind in ("free", "ball"):
-            for first in range(dof, dof + JOINT_DOFS[kind], 3):
-                rows += [sum(inverse[i, i] for i in range(first, first + 3)) / 3] * 3
-        else:
-            rows.append(inverse[dof, dof])
-    return stack(rows)
+    xp: Any, shape: Structure, simple: np.ndarray, inverse: Any, fields: Mapping[str, Any]
+) -> Float[Any, " nv"]:
+    """Return the inverse inertia of each dof, averaged over the three of a turn or a move."""
+    nv = len(shape.dof_body)
+    average = np.zeros((nv, nv))
+    for _, kind, dof in shape.joints:
+        width = min(JOINT_DOFS[kind], 3)
+        for first in range(dof, dof + JOINT_DOFS[kind], width):
+            average[first : first + width, first : first + width] = 1 / width
+    sliding = simple[shape.dof_body] == 2
+    mass = fields["body_mass"][shape.dof_body] + ~sliding
+    return xp.where(sliding, 1 / mass, average @ xp.diagonal(inverse))
 
 
 def _accelerations(
@@ -255,13 +252,8 @@ def _extent(shape: Structure, reference: _Reference, fields: Mapping[str, Any]) 
     points = xp.concatenate([reference.pos[1:], reference.center[1:], reference.joint_anchor, site])
     low = xp.concatenate([points, geom - radius[:, None]]).min(axis=0)
     high = xp.concatenate([points, geom + radius[:, None]]).max(axis=0)
-    sizes: list[list[Any]] = [[1e-5] for _ in shape.parent]
-    for joint, (body, _, _) in enumerate(shape.joints):
-        for near in (body, shape.parent[body]):
-            sizes[near].append(_distance(reference.center[near], reference.joint_anchor[joint]))
-    for i, body in enumerate(shape.geom_body):
-        sizes[body].append(radius[i] + _distance(reference.center[body], geom[i]))
-    mean = sum(stack(row).max() for row in sizes[1:]) / (len(sizes) - 1)
+    size = _body_sizes(xp, shape, reference, geom, radius)
+    mean = size[1:].mean()
     span = xp.maximum((high - low).max(), 1e-5)
     return {
         "stat.center": 0.5 * (low + high),
@@ -270,14 +262,31 @@ def _extent(shape: Structure, reference: _Reference, fields: Mapping[str, Any]) 
     }
 
 
-def _points(bodies: np.ndarray, local: Any, reference: _Reference) -> Any:
-    rows = [reference.pos[b] + reference.turn[b] @ local[i] for i, b in enumerate(bodies)]
-    return stack(rows, (3,))
+def _body_sizes(
+    xp: Any, shape: Structure, reference: _Reference, geom: Float[Any, "ngeom 3"], radius: Any
+) -> Float[Any, " nbody"]:
+    bodies = np.arange(len(shape.parent))[:, None]
+    owner = np.array([body for body, _, _ in shape.joints], dtype=int)
+    joint_near = (bodies == owner) | (bodies == shape.parent[owner])
+    joint = _distances(reference.center, reference.joint_anchor)
+    reach = radius + _distances(reference.center, geom)
+    near = np.concatenate([joint_near, bodies == shape.geom_body], axis=1)
+    sizes = xp.where(near, xp.concatenate([joint, reach], axis=1), 1e-5)
+    return xp.maximum(sizes.max(axis=1, initial=0.0), 1e-5)
 
 
-def _distance(a: Any, b: Any) -> Any:
-    """Return ‖a − b‖, with a finite derivative where the points coincide."""
-    xp = namespace(a, b)
-    square = ((a - b) * (a - b)).sum()
+def _points(
+    bodies: np.ndarray, local: Float[Any, "n 3"], reference: _Reference
+) -> Float[Any, "n 3"]:
+    turn = reference.turn[bodies]
+    xp = namespace(turn, local)
+    return reference.pos[bodies] + xp.einsum("nij,nj->ni", turn, local)
+
+
+def _distances(a: Float[Any, "n 3"], b: Float[Any, "m 3"]) -> Float[Any, "n m"]:
+    """Return ‖a_i − b_j‖, with a finite derivative where the points coincide."""
+    offset = a[:, None, :] - b[None, :, :]
+    xp = namespace(offset)
+    square = (offset * offset).sum(axis=-1)
     apart = square > 0
     return xp.where(apart, xp.sqrt(xp.where(apart, square, 1.0)), 0.0)

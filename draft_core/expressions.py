@@ -13,7 +13,7 @@ from typing import Any
 
 from draft_core.errors import DraftError, close_match, known_names
 from draft_core.grammar import Environment, Evaluator, ExpressionError, build
-from draft_core.namespace import is_jax
+from draft_core.namespace import is_jax, is_traced
 
 MAX_CHARACTERS = 500
 
@@ -114,8 +114,9 @@ def as_number(value: object) -> float | None:
 
 
 def _format(value: Any) -> str:
-    if is_jax(value):
-        raise ExpressionError("text cannot contain a design variable's value")
+    if is_traced(value):
+        return "?"  # text holds no number that a trace could carry
+    value = float(value) if is_jax(value) else value
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)

@@ -121,37 +121,41 @@ def principal_axes(tensor: Matrix3) -> tuple[Vector3, Quaternion]:
     Args:
         tensor: symmetric inertia (3, 3).
     """
-    return _jax_principal_axes()(tensor) if is_jax(tensor) else _jacobi(tensor)
+    return _jax_principal_axes()(tensor) if is_jax(tensor) else _numpy_principal_axes(tensor)
 
 
 _SWEEPS = 6
 
 
-def _jacobi(tensor: Matrix3) -> tuple[Vector3, Quaternion]:
-    """Diagonalise by Jacobi rotations: each makes one off-diagonal element zero.
+def _sweep(a: Matrix3, quat: Quaternion) -> tuple[Matrix3, Quaternion]:
+    """Make each off-diagonal element zero in turn by a Jacobi rotation.
 
-    For the pair (p, q) the angle is θ = ½ atan2(2 a_pq, a_pp − a_qq), taken within ±π/4 so that
+    For the pair (p, q) the angle is θ = ½ atan2(2 a_pq, a_pp - a_qq), taken within ±π/4 so that
     axes near the diagonal keep their order; convergence is quadratic.
     """
-    xp = namespace(tensor)
-    a, quat = tensor, stack(list(rotations.IDENTITY))
-    for _ in range(_SWEEPS):
-        for p, q, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-            apq, difference = a[p, q], a[p, p] - a[q, q]
-            sign = xp.where(difference < 0, -1.0, 1.0)
-            zero = apq == 0
-            angle = xp.where(
-                zero,
-                0.0,
-                0.5 * xp.arctan2(2 * apq * sign, xp.abs(difference) + xp.where(zero, 1.0, 0.0)),
-            )
-            turn: list[Any] = [xp.cos(angle / 2), 0.0, 0.0, 0.0]
-            turn[k + 1] = xp.sin(angle / 2)
-            step = stack(turn)
-            r = rotations.rotation(step)
-            a = r.T @ a @ r
-            quat = rotations.multiply(quat, step)
+    xp = namespace(a)
+    for p, q, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        apq, difference = a[p, q], a[p, p] - a[q, q]
+        sign = xp.where(difference < 0, -1.0, 1.0)
+        # the 1 keeps atan2 away from (0, 0)
+        wide = xp.abs(difference) + xp.where(apq == 0, 1.0, 0.0)
+        half = 0.25 * xp.arctan2(2 * apq * sign, wide)
+        turn: list[Any] = [xp.cos(half), 0.0, 0.0, 0.0]
+        turn[k + 1] = xp.sin(half)
+        r = rotations.rotation(stack(turn))
+        a, quat = r.T @ a @ r, rotations.multiply(quat, stack(turn))
+    return a, quat
+
+
+def _finish(a: Matrix3, quat: Quaternion) -> tuple[Vector3, Quaternion]:
     return stack([a[0, 0], a[1, 1], a[2, 2]]), rotations.normalize(quat)
+
+
+def _numpy_principal_axes(tensor: Matrix3) -> tuple[Vector3, Quaternion]:
+    state = tensor, stack(rotations.IDENTITY)
+    for _ in range(_SWEEPS):
+        state = _sweep(*state)
+    return _finish(*state)
 
 
 @functools.cache
@@ -160,7 +164,8 @@ def _jax_principal_axes() -> Callable[[Any], tuple[Any, Any]]:
 
     @jax.custom_jvp
     def axes(tensor: Any) -> tuple[Any, Any]:
-        return _jacobi(tensor)
+        start = tensor, jnp.asarray(rotations.IDENTITY)
+        return _finish(*jax.lax.fori_loop(0, _SWEEPS, lambda _, state: _sweep(*state), start))
 
     @axes.defjvp
     def _(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:

@@ -81,8 +81,8 @@ def _possible(moments: Any, stated: Vector) -> None:
     a, b, c = sorted(float(m) for m in moments)
     if a + b < c * (1 - 1e-12):
         raise DraftError(
-            f"{stated.where} is [{a:g}, {b:g}, {c:g}] in order; no body has a moment above the sum "
-            f"of the other two, so the largest may be {a + b:g}."
+            f"{stated.where} has moments {a:g}, {b:g} and {c:g}; no body has one above the sum of "
+            f"the others, so the largest may be {a + b:g}."
         )
 
 

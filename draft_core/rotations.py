@@ -5,9 +5,10 @@
 
 from typing import Any
 
+import numpy as np
 from jaxtyping import Float
 
-from draft_core.namespace import Matrix3, Quaternion, Vector3, namespace, stack
+from draft_core.namespace import Quaternion, Vector3, namespace, stack
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
@@ -19,28 +20,29 @@ def normalize(q: Float[Any, " n"]) -> Float[Any, " n"]:
 
 def multiply(p: Quaternion, q: Quaternion) -> Quaternion:
     """Return the quaternion of the rotation q followed, in the parent's frame, by p."""
-    pw, px, py, pz = (p[i] for i in range(4))
-    qw, qx, qy, qz = (q[i] for i in range(4))
-    return stack(
-        [
-            pw * qw - px * qx - py * qy - pz * qz,
-            pw * qx + px * qw + py * qz - pz * qy,
-            pw * qy - px * qz + py * qw + pz * qx,
-            pw * qz + px * qy - py * qx + pz * qw,
-        ]
-    )
+    return namespace(p, q).einsum("kij,i,j->k", _PRODUCT, p, q)
 
 
-def rotation(q: Quaternion) -> Matrix3:
-    """Return the 3x3 rotation matrix of a unit quaternion."""
-    w, x, y, z = (q[i] for i in range(4))
-    return stack(
-        [
-            stack([w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)]),
-            stack([2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)]),
-            stack([2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z]),
-        ]
-    )
+def rotation(q: Float[Any, "*batch 4"]) -> Float[Any, "*batch 3 3"]:
+    """Return the rotation matrix of each unit quaternion."""
+    return namespace(q).einsum("abij,...i,...j->...ab", _ROTATION, q, q)
+
+
+def _product_table() -> np.ndarray:
+    """Return P with (pq)_k = Σ P_kij p_i q_j, from i² = j² = k² = ijk = -1."""
+    table = np.zeros((4, 4, 4))
+    table[0] = np.diag([1.0, -1.0, -1.0, -1.0])
+    for i, j, k in ((1, 2, 3), (2, 3, 1), (3, 1, 2)):
+        table[i, 0, i] = table[i, i, 0] = 1.0
+        table[k, i, j], table[k, j, i] = 1.0, -1.0
+    return table
+
+
+_PRODUCT = _product_table()
+# v' = q v q*: the vector part of the product, q* = diag(1, -1, -1, -1) q
+_ROTATION = np.einsum("kmj,mib,j->kbij", _PRODUCT, _PRODUCT, np.array([1.0, -1.0, -1.0, -1.0]))[
+    1:, 1:
+]
 
 
 def from_euler(angles: Vector3) -> Quaternion:
