@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from codesign.audit import Audit, Violation, audit
 from codesign.errors import SolutionError
 from codesign.physics import EnergyAudit
-from codesign.solve.status import SolveStatus, meaning_of
+from codesign.solve.status import STOPPED, SolveStatus, meaning_of
 
 if TYPE_CHECKING:
     import mujoco
@@ -267,6 +267,8 @@ def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
     """
     last = path.last
     meaning = meaning_of(last.result.return_status)
+    if path.stopped is not None:
+        meaning = STOPPED[path.stopped]
     finished = last.phase == "objective" and meaning.status is SolveStatus.SOLVED
     if finished and verdict.is_feasible and verdict.is_physical:
         return SolveStatus.SOLVED, "every residual is below its tolerance"

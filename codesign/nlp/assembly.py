@@ -190,7 +190,7 @@ def _interval_block(
     physical = local * ca.DM(scale[index[0]])
     parts = ca.vertsplit(physical, np.cumsum([0, *widths]).tolist())
     value = traced(*parts) / ca.DM(np.concatenate([group.scale for group in rows]))
-    relaxed = np.concatenate([np.full(group.size, float(group.relaxed)) for group in rows])
+    relaxed = np.concatenate([np.full(group.size, group.relaxation) for group in rows])
     value = value - ca.DM(relaxed) * relaxation
     d = derivatives(value, local, relaxation, "interval")
     clock.mark("differentiate intervals")

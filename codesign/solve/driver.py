@@ -12,7 +12,13 @@ import numpy as np
 from codesign.errors import ProblemError, SolverError
 from codesign.nlp import NonlinearProgram, assemble
 from codesign.plant import Plant
-from codesign.solve.homotopy import RELAXATIONS, Path, follow
+from codesign.solve.checks import (
+    idle_design,
+    require_finite_start,
+    require_live_rows,
+    require_peaks_pushed_down,
+)
+from codesign.solve.homotopy import RELAXATIONS, follow
 from codesign.solve.ipopt import Ipopt, Point, StopRequest, interrupt_stops
 from codesign.solve.progress import Progress, ProgressFunction, TerminalProgress, default_progress
 from codesign.solve.starts import initial_point, variable_bounds
@@ -68,7 +74,8 @@ def transcribe(problem: Problem, tolerance: float = 1e-6) -> Transcription:
     )
     terms = user_terms(problem, plant, layout)
     program = assemble(plant, terms, problem.duration)
-    idle = _idle_design(plant, program)
+    require_live_rows(program)
+    idle = idle_design(plant, program)
     ipopt = Ipopt(program, _ipopt_options(tolerance))
     seconds = time.perf_counter() - began
     return Transcription(plant, terms, program, ipopt, problem.duration, idle, seconds)
@@ -82,16 +89,6 @@ def _ipopt_options(tolerance: float) -> dict[str, Any]:
         "mu_strategy": "adaptive",
         "max_iter": 1500,
     }
-
-
-def _idle_design(plant: Plant, program: NonlinearProgram) -> tuple[str, ...]:
-    """Return the design variables whose Jacobian and gradient columns are structurally zero."""
-    jacobian = program.derivatives["jac_g"].sparsity_out(1)
-    gradient = program.derivatives["grad_f"].sparsity_out(1)
-    columns = np.diff(np.array(jacobian.colind()))
-    in_objective = set(gradient.row())
-    names = zip(plant.space.names, program.layout.fields["design"], strict=True)
-    return tuple(n for n, i in names if columns[i] == 0 and int(i) not in in_objective)
 
 
 def solve(
@@ -186,6 +183,8 @@ def _solve_once(
     z = _start_vector(problem, ready, seed, start)
     box = (low / program.scale, high / program.scale)
     point = Point(np.clip(z / program.scale, *box))
+    require_finite_start(program, point.x)
+    require_peaks_pushed_down(program, point.x)
     schedule = relaxations if program.layout.nc else (0.0,)
     if start is not None and start.success:
         schedule = tuple(schedule)[-1:]
@@ -207,6 +206,3 @@ def _start_vector(
         peaks = np.asarray(evaluate(ready.terms.evaluate, z)[2])
         z[layout.fields["peaks"]] = peaks + 0.1 * np.abs(peaks)
     return z
-
-
-__all__ = ["Path", "Transcription", "solve", "transcribe"]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from codesign.solve.ipopt import Ipopt, Point, StageResult, StopRequest, Vector
 from codesign.solve.progress import Progress, ProgressFunction
+from codesign.solve.status import SolveStatus
 
 RELAXATIONS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
 
@@ -27,10 +28,17 @@ class Stage:
 
 @dataclass(frozen=True)
 class Path:
-    """All stages in order; the last one holds the answer."""
+    """All stages in order; the last one holds the answer.
+
+    Attributes:
+        stages: every stage that was run.
+        point: where it ended.
+        stopped: why it was stopped from outside, None when it was not.
+    """
 
     stages: tuple[Stage, ...]
     point: Point
+    stopped: SolveStatus | None = None
 
     @property
     def last(self) -> Stage:
@@ -85,4 +93,4 @@ def follow(
                 break
         if stop or not stages[-1].result.converged:
             break
-    return Path(tuple(stages), point)
+    return Path(tuple(stages), point, stop.reason if stop else None)

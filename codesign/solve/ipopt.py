@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codesign.nlp import NonlinearProgram
+from codesign.solve.status import SolveStatus
 
 Vector = NDArray[np.float64]
 IterationFunction = Callable[[int, float, float], None]
@@ -68,6 +69,11 @@ class StopRequest:
     def timed_out(self) -> bool:
         """Whether the deadline has passed."""
         return time.monotonic() > self.deadline
+
+    @property
+    def reason(self) -> SolveStatus:
+        """What a solve that was stopped should be called."""
+        return SolveStatus.INTERRUPTED if self.interrupted else SolveStatus.TIME_LIMIT
 
     def __bool__(self) -> bool:
         return self.interrupted or self.timed_out

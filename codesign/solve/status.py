@@ -52,12 +52,6 @@ _IPOPT: dict[str, Meaning] = {
         "the solver used up its iterations",
         f"raise max_iterations, or {_TRY_STARTS}",
     ),
-    "Maximum_WallTime_Exceeded": Meaning(
-        SolveStatus.TIME_LIMIT, "the time limit was reached", "raise time_limit"
-    ),
-    "Maximum_CpuTime_Exceeded": Meaning(
-        SolveStatus.TIME_LIMIT, "the time limit was reached", "raise time_limit"
-    ),
     "Search_Direction_Becomes_Too_Small": Meaning(
         SolveStatus.NOT_CONVERGED,
         "the solver's steps became too small to make progress",
@@ -73,8 +67,14 @@ _IPOPT: dict[str, Meaning] = {
         "a term became NaN or infinite",
         "look for divisions, roots and logarithms in the objective and constraints",
     ),
-    "User_Requested_Stop": Meaning(
+}
+
+STOPPED: dict[SolveStatus, Meaning] = {
+    SolveStatus.INTERRUPTED: Meaning(
         SolveStatus.INTERRUPTED, "the solve was interrupted", "start again from this solution"
+    ),
+    SolveStatus.TIME_LIMIT: Meaning(
+        SolveStatus.TIME_LIMIT, "the time limit was reached", "raise time_limit"
     ),
 }
 

@@ -26,6 +26,7 @@ from codesign.transcription.clearance import clearance_labels, clearances
 from codesign.transcription.rows import Rows, rows_of
 from draft_core.backend import jax, jnp, mujoco
 
+PASSIVITY_SHARE = float(__import__('os').environ.get('PS','0.1'))
 Array = jax.Array
 IntervalFunction = Callable[..., Array]
 
@@ -94,8 +95,8 @@ def interval_rows(plant: Plant) -> list[Rows]:
             rows_of("gap", "m", contacts, 0.0, inf),
             rows_of("friction cone", "N", contacts, 0.0, inf, weight),
             rows_of("sliding", "m/s", sliding, 0.0, inf),
-            rows_of("complementarity", "N m", contacts, -inf, 0.0, weight, relaxed=True),
-            rows_of("passivity", "W", contacts, -inf, 0.0, weight, relaxed=True),
+            rows_of("complementarity", "N m", contacts, -inf, 0.0, weight, relaxation=1.0),
+            rows_of("passivity", "W", contacts, -inf, 0.0, weight, relaxation=PASSIVITY_SHARE),
         ]
     labels = clearance_labels(plant)
     if labels:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Rows:
-    """One named group of rows lower ≤ (value / scale) − relaxed·ε ≤ upper, bounds in scaled units.
+    """One named group of rows lower ≤ (value / scale) − relaxation·ε ≤ upper, bounds in scaled units.
 
     Attributes:
         name: what reports call the group.
@@ -20,7 +20,7 @@ class Rows:
         lower: scaled lower bounds, shape (m,).
         upper: scaled upper bounds, shape (m,).
         scale: physical amount of one scaled unit, shape (m,).
-        relaxed: whether the complementarity relaxation ε widens the upper bound.
+        relaxation: multiple of the complementarity relaxation ε by which the upper bound is widened.
         knot: knot of the rows; None for rows that span knots or that every interval has.
     """
 
@@ -30,7 +30,7 @@ class Rows:
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     scale: NDArray[np.float64]
-    relaxed: bool = False
+    relaxation: float = 0.0
     knot: int | None = None
 
     @property
@@ -47,7 +47,7 @@ def rows_of(
     upper: float,
     scale: float | NDArray[np.float64] = 1.0,
     *,
-    relaxed: bool = False,
+    relaxation: float = 0.0,
 ) -> Rows:
     """Return rows that share their bounds."""
     m = len(labels)
@@ -55,4 +55,4 @@ def rows_of(
     def full(x: float | NDArray[np.float64]) -> NDArray[np.float64]:
         return np.array(np.broadcast_to(np.asarray(x, dtype=float), (m,)))
 
-    return Rows(name, unit, tuple(labels), full(lower), full(upper), full(scale), relaxed)
+    return Rows(name, unit, tuple(labels), full(lower), full(upper), full(scale), relaxation)

@@ -1,0 +1,112 @@
+"""What can be wrong with a program before the solver sees it, said in the designer's words."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codesign.errors import ProblemError
+from codesign.nlp import NonlinearProgram
+from codesign.plant import Plant
+
+Vector = NDArray[np.float64]
+
+_PARAMETERS = (1.0, 1.0)  # any relaxation and weight: structure does not depend on them
+
+
+def idle_design(plant: Plant, program: NonlinearProgram) -> tuple[str, ...]:
+    """Return the design variables whose Jacobian and gradient columns are structurally zero."""
+    columns = np.diff(np.array(program.derivatives["jac_g"].sparsity_out(1).colind()))
+    curvature = program.derivatives["hess_lag"].sparsity_out(0)
+    in_hessian = {*curvature.row(), *np.flatnonzero(np.diff(np.array(curvature.colind())))}
+    gradient = np.array(program.derivatives["grad_f"](_probe(program), _PARAMETERS)[1]).ravel()
+    names = zip(plant.space.names, program.layout.fields["design"].tolist(), strict=True)
+    return tuple(
+        name
+        for name, i in names
+        if columns[i] == 0 and i not in in_hessian and gradient[i] == 0.0
+    )
+
+
+def _probe(program: NonlinearProgram) -> Vector:
+    """Return a point at which no gradient vanishes by accident."""
+    return np.random.default_rng(0).uniform(0.3, 0.7, program.layout.size)
+
+
+def require_live_rows(program: NonlinearProgram) -> None:
+    """Refuse constraints that no variable touches and that do not hold.
+
+    Raises:
+        ProblemError: naming the constraint.
+    """
+    sparsity = program.derivatives["jac_g"].sparsity_out(1)
+    touched = np.zeros(len(program.lower), dtype=bool)
+    touched[sparsity.row()] = True
+    if touched.all():
+        return
+    g = np.array(program.derivatives["jac_g"](_probe(program), _PARAMETERS)[0]).ravel()
+    lower, upper = program.lower, program.upper
+    broken = ~touched & ~((g >= lower - 1e-9) & (g <= upper + 1e-9))
+    if broken.any():
+        placed, label = program.place(int(np.argmax(broken)))
+        which = f" ({label})" if label else ""
+        raise ProblemError(
+            f"constraint '{placed.rows.name}'{which} depends on neither the motion nor the design, and "
+            "does not hold; state it on something that can change"
+        )
+
+
+def require_finite_start(program: NonlinearProgram, x: Vector) -> None:
+    """Refuse a start at which a term or its derivative is NaN or infinite.
+
+    Raises:
+        ProblemError: naming the term.
+    """
+    f, gradient = (np.array(v).ravel() for v in program.derivatives["grad_f"](x, _PARAMETERS))
+    if not np.isfinite(f).all():
+        raise ProblemError(
+            "the objective is NaN or infinite at the start; look for divisions, roots and logarithms in it"
+        )
+    if not np.isfinite(gradient).all():
+        raise ProblemError(
+            "the objective's gradient is NaN or infinite at the start; a norm or a root at zero does "
+            "that: add a small constant under the root"
+        )
+    g, jacobian = program.derivatives["jac_g"](x, _PARAMETERS)
+    values = np.array(g).ravel()
+    if not np.isfinite(values).all():
+        raise ProblemError(f"{_row_name(program, values)} is NaN or infinite at the start")
+    rows, _ = jacobian.sparsity().get_triplet()
+    entries = np.array(jacobian.nonzeros())
+    if not np.isfinite(entries).all():
+        worst = np.zeros(len(values))
+        worst[np.array(rows)[~np.isfinite(entries)]] = np.nan
+        raise ProblemError(
+            f"the derivative of {_row_name(program, worst)} is NaN or infinite at the start; a norm or "
+            "a root at zero does that: add a small constant under the root"
+        )
+
+
+def _row_name(program: NonlinearProgram, values: Vector) -> str:
+    placed, label = program.place(int(np.argmax(~np.isfinite(values))))
+    where = f" at knot {placed.knot}" if placed.knot is not None else ""
+    which = f" ({label})" if label else ""
+    return f"constraint '{placed.rows.name}'{which}{where}"
+
+
+def require_peaks_pushed_down(program: NonlinearProgram, x: Vector) -> None:
+    """Refuse an objective that rewards a peak: its epigraph variable would grow without bound.
+
+    Raises:
+        ProblemError: naming the peak.
+    """
+    if not program.peaks:
+        return
+    gradient = np.array(program.derivatives["grad_f"](x, _PARAMETERS)[1]).ravel()
+    slopes = gradient[program.layout.fields["peaks"]]
+    if (slopes < 0).any():
+        name = program.peaks[int(np.argmin(slopes))][0]
+        raise ProblemError(
+            f"the objective falls as '{name}' grows; a peak can only be pushed down. To keep something "
+            "large, constrain it with at_least()"
+        )
