@@ -1,0 +1,1 @@
+"""The hexapod that presses a button: problem, robot, expected answer."""

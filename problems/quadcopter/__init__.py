@@ -1,0 +1,1 @@
+"""The quadcopter that flies a circle: problem, robot, expected answer."""
