@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from draft_core import rotations
+from draft_core.errors import DraftError
 from draft_core.namespace import namespace, stack
 from draft_core.tree import JOINT_DOFS, RobotTree
 
@@ -107,7 +108,7 @@ def derived(shape: Structure, simple: np.ndarray, fields: Mapping[str, Any]) -> 
     )
     mass = _mass_matrix(xp, shape, reference, linear, angular, fields)
     nv = len(shape.dof_body)
-    inverse = xp.linalg.inv(mass) if nv else np.zeros((0, 0))
+    inverse = _inverse(xp, mass)
     diagonal = xp.diagonal(mass) if nv else np.zeros(0)
     return {
         "body_subtreemass": shape.above @ fields["body_mass"],
@@ -185,6 +186,16 @@ def _mass_matrix(
     rotation = xp.einsum("bcd,bic,bjd->ij", inertia, angular, angular)
     armature = fields["dof_armature"]
     return translation + rotation + armature * np.eye(len(shape.dof_body))
+
+
+def _inverse(xp: Any, mass: Float[Any, "nv nv"]) -> Float[Any, "nv nv"]:
+    try:
+        return xp.linalg.inv(mass) if len(mass) else np.zeros((0, 0))
+    except np.linalg.LinAlgError:
+        raise DraftError(
+            "the robot's mass matrix is singular at its reference pose; its masses and lengths are "
+            "too far apart."
+        ) from None
 
 
 def _body_weights(

@@ -15,7 +15,7 @@ from draft_core.errors import known_names
 from draft_core.namespace import is_jax, is_traced, namespace
 
 MAX_NODES = 200
-MAX_DEPTH = 20
+MAX_DEPTH = 50
 MAX_POWER = 32
 
 Environment = Mapping[str, Any]

@@ -4,6 +4,7 @@ MuJoCo's own writer keeps six significant digits, so the document is generated h
 is written as the shortest text that reads back as the same number.
 """
 
+import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Mapping
@@ -185,9 +186,11 @@ def compile_xml(tree: RobotTree, xml: str) -> mujoco.MjModel:
     """Return MuJoCo's model of a document.
 
     Raises:
-        DraftError: MuJoCo refuses it.
+        DraftError: MuJoCo refuses it or warns about it (of a singular mass matrix, say).
     """
     try:
-        return mujoco.MjSpec.from_string(xml).compile()
-    except ValueError as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return mujoco.MjSpec.from_string(xml).compile()
+    except (ValueError, UserWarning) as error:
         raise DraftError(f"MuJoCo refuses robot {tree.name!r}: {error}") from None

@@ -16,6 +16,7 @@ from draft_core.parameters import ParameterTable, finite
 Leaf = float | Expression
 Rule = Literal["any", "positive", "not negative"]
 Environment = Mapping[str, Any]
+MAX_MAGNITUDE = 1e9  # of any number in SI units; MuJoCo gives up at 1e10
 JOINT_DOFS = {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
 
 
@@ -30,6 +31,8 @@ def _checked(value: Any, where: str, rule: Rule, stated: object) -> Any:
         raise DraftError(f"{where} is {shorten(repr(given))}; it must be one number.")
     finite(value, where)
     if not is_traced(value):
+        if abs(value) > MAX_MAGNITUDE:
+            raise DraftError(f"{where} is {float(value):g}; at most {MAX_MAGNITUDE:g} is possible.")
         wrong = (rule == "positive" and value <= 0) or (rule == "not negative" and value < 0)
         if wrong:
             bound = "greater than 0" if rule == "positive" else "0 or more"
