@@ -47,13 +47,18 @@ def has_floating_base(model: RealizedModel) -> bool:
 
 
 def rotation_matrix(quaternion: jax.Array) -> jax.Array:
-    """Return the rotation of a unit quaternion, a polynomial of it; no normalisation, shape (3, 3)."""
+    """Return the rotation of a quaternion of any length, shape (3, 3).
+
+    It stays a rotation off the unit sphere, where a solver's iterates are: without the division they
+    could buy thrust with a longer quaternion.
+    """
     w, x, y, z = quaternion
-    return jnp.array(
+    scale = 2.0 / jnp.dot(quaternion, quaternion)
+    return jnp.eye(3) + scale * jnp.array(
         [
-            [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+            [-(y * y + z * z), x * y - w * z, x * z + w * y],
+            [x * y + w * z, -(x * x + z * z), y * z - w * x],
+            [x * z - w * y, y * z + w * x, -(x * x + y * y)],
         ]
     )
 
