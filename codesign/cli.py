@@ -10,7 +10,7 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -237,12 +237,13 @@ def _write(solution: Solution, task: Problem, folder: Path, command: str) -> Pat
 
     solution.save(folder)
     lines = (type(task).__doc__ or "").strip().splitlines()
+    markers = getattr(task, "markers", dict)  # named points to show: a mapping, or a method
     return write_report(
         solution,
         solution.compile(),
         folder / "report.html",
         question=lines[0] if lines else None,
-        markers=getattr(task, "markers", dict)(),
+        markers=markers if isinstance(markers, Mapping) else markers(),
         command=command,
     )
 

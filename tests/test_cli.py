@@ -209,6 +209,14 @@ def test_default_result_folder_is_out_and_the_name(hover, tmp_path, monkeypatch,
     assert capsys.readouterr().out.strip() == str(Path("out") / "hover" / "report.html")
 
 
+@pytest.mark.parametrize("form", ["markers = {spot}", "def markers(self):\n        return {spot}"])
+def test_markers_of_a_problem_are_shown_in_its_report(form, hover, tmp_path):
+    marked = form.format(spot='{"button": (0.5, 0.0, 1.0)}')
+    hover.write_text(hover.read_text().replace("    gentle = True\n", f"    {marked}\n\n"))
+    assert main(["solve", str(hover), "--out", str(tmp_path / "o"), "-q"]) == 0
+    assert '"name":"button","p":[0.5,0,1]' in (tmp_path / "o" / "report.html").read_text()
+
+
 def test_an_impossible_task_is_status_1_and_explained(hover, tmp_path, capsys):
     # 100 m in 0.4 s, from rest, takes 100 times the weight.
     hover.write_text(hover.read_text().replace("z=self.height)", "z=100.0 * knot)"))
