@@ -19,7 +19,7 @@ Environment = Mapping[str, Any]
 
 _VECTOR_MIRROR = (1.0, -1.0, 1.0)
 _AXIAL_MIRROR = (-1.0, 1.0, -1.0)
-MIN_MASS = 1e-10  # [kg] and [kg m²]: below about this MuJoCo calls a moving body massless
+MIN_MASS = 1e-14  # [kg] and [kg m²]: MuJoCo refuses a moving body below 1e-15
 DEFAULT_GEOM_FRICTION = (1.0, 0.005, 0.0001)
 SHAPE_SIZES = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 1}
 

@@ -1,0 +1,158 @@
+"""`compile`: what is written reads back as the same model, whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+import yaml
+
+from draft_core.errors import DraftError
+from draft_core.mjcf import compile_xml
+from tests.draft_core.conftest import Sample, mass_matrix_c
+
+
+def float_fields(model: mujoco.MjModel) -> dict[str, np.ndarray]:
+    """Return every float array of a MuJoCo model."""
+    names = [name for name in dir(model) if not name.startswith("_")]
+    values = {name: getattr(model, name) for name in names}
+    return {k: v for k, v in values.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"}
+
+
+def test_what_is_written_reloads_as_the_same_model(any_robot: Sample, tmp_path: Path):
+    # MuJoCo's own writer would keep six digits here.
+    rng = np.random.default_rng(5)
+    for i, design in enumerate(any_robot.designs(5, seed=5)):
+        compiled = any_robot.robot.compile(design, tmp_path / str(i))
+        reloaded = mujoco.MjModel.from_xml_path(str(tmp_path / str(i) / "robot.xml"))
+        assert compiled.drift < 1e-12
+        ours, theirs = float_fields(compiled.model), float_fields(reloaded)
+        assert len(ours) > 50
+        for name, value in ours.items():
+            np.testing.assert_array_equal(theirs[name], value, err_msg=name)
+        q = any_robot.pose(rng)
+        np.testing.assert_array_equal(mass_matrix_c(reloaded, q), mass_matrix_c(compiled.model, q))
+
+
+def test_numbers_keep_all_their_digits(hexapod: Sample):
+    length = 0.123456789012345678
+    compiled = hexapod.robot.compile({"leg_length": length})
+    assert repr(length) in compiled.xml
+    assert compiled.model.site("foot_fl").pos[2] == -length
+
+
+def test_the_scene_puts_the_robot_on_a_floor(any_robot: Sample, tmp_path: Path):
+    any_robot.robot.compile(out=tmp_path / "out")
+    scene = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "scene.xml"))
+    assert scene.geom("floor").type == mujoco.mjtGeom.mjGEOM_PLANE
+    assert scene.nbody == any_robot.robot.base_model.nbody
+    assert scene.nu == any_robot.robot.base_model.nu
+
+
+def test_the_hexapod_stands_on_its_feet(hexapod: Sample, tmp_path: Path):
+    hexapod.robot.compile({"leg_length": 0.15}, tmp_path / "out")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "scene.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    feet = [data.site(name).xpos[2] for name in hexapod.robot.contact_names]
+    np.testing.assert_allclose(feet, 0.0, atol=1e-12)
+    assert data.site("nose").xpos[2] == pytest.approx(0.15)
+    assert data.ncon >= 6
+    # the contact points' friction decides, not the floor's
+    np.testing.assert_allclose(data.contact.friction[:, 0], 0.7)
+
+
+def test_resolved_parameters_say_value_unit_and_source(hexapod: Sample, tmp_path: Path):
+    hexapod.robot.compile({"body_x": 0.9}, tmp_path / "out")
+    text = (tmp_path / "out" / "parameters_resolved.yaml").read_text(encoding="utf-8")
+    rows = yaml.safe_load(text)["parameters"]
+    assert rows["body_x"] == {"value": 0.9, "unit": "m", "source": "override"}
+    assert rows["hip_spread"]["value"] == pytest.approx(0.3)
+    assert rows["leg_mass"] == {"value": 0.1, "unit": "kg", "source": "parameters.yaml"}
+    assert set(rows) >= set(hexapod.robot.parameters)
+
+
+def test_a_design_is_compiled_from_any_kind_of_number(hexapod: Sample):
+    for value in (np.float64(0.12), np.array(0.12), "0.12"):
+        compiled = hexapod.robot.compile({"leg_length": value})
+        assert compiled.design == {"leg_length": 0.12}
+
+
+def test_earlier_output_is_replaced_whole(hexapod: Sample, tmp_path: Path):
+    out = tmp_path / "deep" / "out"
+    hexapod.robot.compile(out=out)
+    (out / "feasibility_report.yaml").write_text("verdict: fine\n", encoding="utf-8")
+    hexapod.robot.compile({"leg_length": 0.2}, out)
+    assert {path.name for path in out.iterdir()} == {
+        *("robot.xml", "scene.xml", "parameters_resolved.yaml"),
+    }
+    assert mujoco.MjModel.from_xml_path(str(out / "robot.xml")).site("foot_fl").pos[2] == -0.2
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+
+
+def test_a_folder_with_other_things_in_it_is_refused(hexapod: Sample, tmp_path: Path):
+    (tmp_path / "thesis.tex").write_text("years of work", encoding="utf-8")
+    with pytest.raises(DraftError, match=r"it holds thesis\.tex.*new or empty folder"):
+        hexapod.robot.compile(out=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_robot_of_somebody_else_is_refused(hexapod: Sample, tmp_path: Path):
+    (tmp_path / "robot.xml").write_text("<mujoco/>", encoding="utf-8")
+    with pytest.raises(DraftError, match=r"it holds robot\.xml"):
+        hexapod.robot.compile(out=tmp_path)
+    assert (tmp_path / "robot.xml").read_text(encoding="utf-8") == "<mujoco/>"
+
+
+def test_a_file_in_the_way_is_refused(hexapod: Sample, tmp_path: Path):
+    (tmp_path / "out").write_text("", encoding="utf-8")
+    for out in (tmp_path / "out", tmp_path / "out" / "deeper"):
+        with pytest.raises(DraftError, match="cannot write to"):
+            hexapod.robot.compile(out=out)
+
+
+def test_nothing_is_written_for_a_design_that_cannot_be(hexapod: Sample, tmp_path: Path):
+    with pytest.raises(DraftError, match="greater than 0"):
+        hexapod.robot.compile({"leg_mass": -1.0}, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_refuses_leaves_the_earlier_output(
+    hexapod: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    out = tmp_path / "out"
+    hexapod.robot.compile(out=out)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    rename, calls = Path.rename, []
+
+    def failing(self: Path, target: Any) -> Path:
+        calls.append(self.name)
+        if self.name == "new":
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(DraftError, match="No space left"):
+        hexapod.robot.compile({"leg_length": 0.2}, out)
+    assert calls == ["out", "new", "old"]
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("body", ["<joint/>", '<inertial pos="0 0 0" mass="1e-9" quat="0 0 0 0"/>'])
+def test_what_mujoco_refuses_is_refused_in_one_line(hexapod: Sample, body: str):
+    xml = f'<mujoco><worldbody><body name="b">{body}</body></worldbody></mujoco>'
+    with pytest.raises(DraftError, match="MuJoCo refuses robot 'hexapod'") as caught:
+        compile_xml(hexapod.robot.tree, xml)
+    assert "\n" not in str(caught.value)
+
+
+def test_geometry_has_the_solids_mass_at_their_density(everything: Sample):
+    # MuJoCo's own integration of the collision geometry is the oracle for mass from density.
+    model = everything.robot.compile().model
+    fin = model.body("fin_left")
+    size = 2 * model.geom("fin_left").size
+    assert fin.mass[0] == pytest.approx(500 * np.prod(size), rel=1e-12)
