@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from codesign.physics import EnergyAudit, Motion, audit_physics
 from codesign.plant import Plant
 from codesign.tracing import evaluate
-from codesign.transcription import Layout, Rows, UserTerms, interval_function, interval_rows
-from codesign.transcription.backward_euler import coordinate_labels
+from codesign.transcription import INTEGRATORS, Layout, Rows, UserTerms, interval_function, interval_rows
+from codesign.transcription.interval import coordinate_labels
 
 if TYPE_CHECKING:
     from codesign.solve.driver import Transcription
@@ -109,10 +109,10 @@ def audit(
     motion = Motion(
         fields["q"], fields["v"], fields["u"], world_forces(plant, layout, z), fields["dt"]
     )
-    physics = audit_physics(plant, model, motion)
+    physics = audit_physics(plant, model, motion, INTEGRATORS[ready.integrator])
     objective, user, peaks = evaluate(terms.evaluate, z)
     found = [
-        *_interval_violations(plant, layout, z),
+        *_interval_violations(ready, z),
         *_user_violations(terms, np.asarray(user)),
         *_bound_violations(ready, z, box),
     ]
@@ -160,10 +160,11 @@ def _dynamics_violation(plant: Plant, residual: Vector) -> Violation:
     return Violation("dynamics", knot, label, amount, "N or N m", amount / plant.weight)
 
 
-def _interval_violations(plant: Plant, layout: Layout, z: Vector) -> Iterator[Violation]:
+def _interval_violations(ready: Transcription, z: Vector) -> Iterator[Violation]:
     from draft_core.backend import jax, jnp
 
-    residuals = interval_function(plant)
+    plant, layout = ready.plant, ready.terms.layout
+    residuals = interval_function(plant, ready.integrator)
     widths = [layout.nq, layout.nv, layout.nq, layout.nv, layout.nu]
     widths += [layout.nc, 4 * layout.nc, layout.nc, 1]
     edges = np.cumsum(widths)

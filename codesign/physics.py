@@ -1,10 +1,10 @@
 """An independent check of an answer: MuJoCo C on the compiled design, not the optimiser's own graph.
 
-Per interval, with everything taken at its end as backward Euler does:
+Per interval, with everything taken where the integrator takes it (q_θ, v_θ; its end for θ = 1):
 
-    residual        M(q⁺)(v⁺ − v)/h + c − B u − Σ Jᵀ λ              (mj_inverse, mj_jac)
+    residual        M(q_θ)(v⁺ − v)/h + c − B u − Σ Jᵀ λ             (mj_inverse, mj_jac)
     energy          ΔE = actuator work + contact work + numerical energy
-    actuator work   h v⁺·B u,     contact work   h Σ λ·v_contact
+    actuator work   h v_θ·B u,     contact work   h Σ λ·v_contact
 
 A contact that did positive work is not physical, however well the relaxed equations are met.
 """
@@ -74,13 +74,16 @@ class PhysicsAudit:
     energy: EnergyAudit
 
 
-def audit_physics(plant: Plant, model: mujoco.MjModel, motion: Motion) -> PhysicsAudit:
+def audit_physics(
+    plant: Plant, model: mujoco.MjModel, motion: Motion, theta: float = 1.0
+) -> PhysicsAudit:
     """Return residuals and energies of a motion of a compiled design.
 
     Args:
         plant: names the contact points.
         model: the design's compiled MJCF.
         motion: trajectory with K knots.
+        theta: 1 for backward Euler, 1/2 for the implicit midpoint rule.
     """
     model = _smooth_copy(model)
     data = mujoco.MjData(model)
@@ -89,19 +92,20 @@ def audit_physics(plant: Plant, model: mujoco.MjModel, motion: Motion) -> Physic
     energy = np.array([_energy(model, data, q, v) for q, v in zip(motion.q, motion.v, strict=True)])
     works = np.zeros((n, 3))
     for k in range(n):
-        dt, v = motion.dt[k], motion.v[k + 1]
-        stepped = motion.q[k].copy()
+        dt, v = motion.dt[k], (1.0 - theta) * motion.v[k] + theta * motion.v[k + 1]
+        stepped, inside = motion.q[k].copy(), motion.q[k].copy()
         mujoco.mj_integratePos(model, stepped, v, dt)
         mujoco.mj_differentiatePos(model, integration[k], 1.0, stepped, motion.q[k + 1])
-        _set(model, data, motion.q[k + 1], v)
+        mujoco.mj_integratePos(model, inside, v, theta * dt)
+        _set(model, data, motion.q[k + 1] if theta == 1.0 else inside, v)
         data.ctrl[:] = motion.u[k]
         mujoco.mj_forward(model, data)
-        actuation, passive = data.qfrc_actuator.copy(), data.qfrc_passive.copy()
+        actuation, damping = data.qfrc_actuator.copy(), data.qfrc_damper.copy()
         contact = _contact_force(plant, model, data, motion.contact_force[k])
-        data.qacc[:] = (v - motion.v[k]) / dt
+        data.qacc[:] = (motion.v[k + 1] - motion.v[k]) / dt
         mujoco.mj_inverse(model, data)
         dynamics[k] = data.qfrc_inverse - actuation - contact
-        works[k] = dt * (v @ actuation), dt * (v @ contact), dt * (v @ passive)
+        works[k] = dt * (v @ actuation), dt * (v @ contact), dt * (v @ damping)
     balance = EnergyAudit(np.diff(energy), works[:, 0], works[:, 1], works[:, 2])
     return PhysicsAudit(np.abs(dynamics), np.abs(integration), balance)
 

@@ -1,15 +1,15 @@
 """What a user writes: a robot, a design space, an objective and constraints.
 
-    class ButtonPress(Problem):
-        robot = "robot"
-        design = {"leg_length": (0.05, 0.20)}
-        duration, knots = 4.0, 16
+class ButtonPress(Problem):
+    robot = "robot"
+    design = {"leg_length": (0.05, 0.20)}
+    duration, knots = 4.0, 16
 
-        def objective(self, traj):
-            return peak_torque(traj)
+    def objective(self, traj):
+        return peak_torque(traj)
 
-        def constraints(self, traj):
-            yield standing(traj, knot=0)
+    def constraints(self, traj):
+        yield standing(traj, knot=0)
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class Problem:
         knots: number of knots, at least 2.
         step_range: shortest and longest time step as multiples of duration / (knots − 1).
         terrain: ground under the contact points; None is level ground at height 0.
+        integrator: 'backward_euler', or 'implicit_midpoint' for robots without contact points.
     """
 
     robot: str | Path = ""
@@ -56,6 +57,7 @@ class Problem:
     knots: int = 16
     step_range: Sequence[float] = (0.2, 2.0)
     terrain: Terrain | None = None
+    integrator: str = "backward_euler"
 
     _settings: ClassVar[tuple[str, ...]] = ("robot", "design", "terrain")
 
@@ -126,19 +128,27 @@ class Problem:
     def robot_folder(self) -> Path:
         """Return the robot folder, or refuse with the places that were tried."""
         if not str(self.robot):
-            raise ProblemError(f"{type(self).__name__} names no robot: set robot = 'path/to/folder'")
+            raise ProblemError(
+                f"{type(self).__name__} names no robot: set robot = 'path/to/folder'"
+            )
         given = Path(self.robot)
         try:
             beside = Path(inspect.getfile(type(self))).resolve().parent
         except (OSError, TypeError):
             beside = Path.cwd()
         project = Path(__file__).resolve().parents[1]
-        places = [given] if given.is_absolute() else [beside / given, Path.cwd() / given, project / given]
+        places = (
+            [given]
+            if given.is_absolute()
+            else [beside / given, Path.cwd() / given, project / given]
+        )
         for place in places:
             if place.is_dir():
                 return place
         tried = ", ".join(dict.fromkeys(str(place) for place in places))
-        raise ProblemError(f"{type(self).__name__}: robot folder '{given}' not found. Tried: {tried}")
+        raise ProblemError(
+            f"{type(self).__name__}: robot folder '{given}' not found. Tried: {tried}"
+        )
 
     @cached_property
     def transcription(self) -> Transcription:
@@ -163,6 +173,9 @@ class Problem:
         return solve(self, seed=seed, **settings)
 
 
+_INTEGRATORS = ("backward_euler", "implicit_midpoint")  # named here to keep the import light
+
+
 def _is_plain(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(_is_plain(item) for item in value)
@@ -173,7 +186,9 @@ def _check_options(problem: Problem) -> None:
     name = type(problem).__name__
     duration, knots, steps = problem.duration, problem.knots, problem.step_range
     if not _is_number(duration) or not 0 < duration < math.inf:
-        raise ProblemError(f"{name}: duration is {duration!r}; it must be a positive number of seconds")
+        raise ProblemError(
+            f"{name}: duration is {duration!r}; it must be a positive number of seconds"
+        )
     if isinstance(knots, bool) or not isinstance(knots, int) or knots < 2:
         raise ProblemError(f"{name}: knots is {knots!r}; it must be a whole number, 2 or more")
     good = len(tuple(steps)) == 2 and all(_is_number(s) for s in steps)
@@ -185,6 +200,10 @@ def _check_options(problem: Problem) -> None:
         raise ProblemError(
             f"{name}: step_range starts at {steps[0]:g}, so that the steps cannot fit the duration; "
             "start it at 1 or less"
+        )
+    if problem.integrator not in _INTEGRATORS:
+        raise ProblemError(
+            f"{name}: integrator is {problem.integrator!r}; it must be one of {', '.join(_INTEGRATORS)}"
         )
     if not isinstance(problem.design, Mapping):
         raise ProblemError(

@@ -9,8 +9,9 @@ CasADi differentiate the mapped graph instead costs several times more per itera
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -106,13 +107,16 @@ def variable_scale(plant: Plant, layout: Layout, duration: float) -> Vector:
     return np.where(scale > 0, scale, 1.0)
 
 
-def assemble(plant: Plant, terms: UserTerms, duration: float) -> NonlinearProgram:
+def assemble(
+    plant: Plant, terms: UserTerms, duration: float, integrator: str = "backward_euler"
+) -> NonlinearProgram:
     """Trace, differentiate and assemble the nonlinear program of a problem.
 
     Args:
         plant: robot, design space and terrain.
         terms: the user's objective and constraints.
         duration: longest duration of the motion, the scale of the time steps; [s].
+        integrator: one of `codesign.transcription.INTEGRATORS`.
     """
     layout = terms.layout
     n = layout.size
@@ -124,8 +128,9 @@ def assemble(plant: Plant, terms: UserTerms, duration: float) -> NonlinearProgra
     per_interval = interval_rows(plant)
     count = sum(rows.size for rows in per_interval)
     split = count * layout.intervals
+    function = interval_function(plant, integrator)
     intervals = _interval_block(
-        plant, layout, per_interval, scale, x, p, multipliers[:split], clock
+        function, layout, per_interval, scale, x, p, multipliers[:split], clock
     )
     user, objective, gradient = _user_block(
         terms, scale, x, p, lam_f, multipliers[split:], clock
@@ -168,7 +173,7 @@ def _row_count(plant: Plant, terms: UserTerms) -> int:
 
 
 def _interval_block(
-    plant: Plant,
+    function: Callable[..., Any],
     layout: Layout,
     rows: Sequence[Rows],
     scale: Vector,
@@ -183,7 +188,7 @@ def _interval_block(
     widths += [layout.nc, 4 * layout.nc, layout.nc, 1, layout.n_design]
     example = [np.zeros(w) for w in widths]
     example[-2] = np.ones(())
-    traced = to_casadi(interval_function(plant), *example, name="interval")
+    traced = to_casadi(function, *example, name="interval")
     clock.mark("trace intervals")
     local = ca.SX.sym("x", index.shape[1])
     relaxation = ca.SX.sym("eps")

@@ -22,7 +22,7 @@ from codesign.solve.homotopy import RELAXATIONS, follow
 from codesign.solve.ipopt import Ipopt, Point, StopRequest, interrupt_stops
 from codesign.solve.progress import Progress, ProgressFunction, TerminalProgress, default_progress
 from codesign.solve.starts import initial_point, variable_bounds
-from codesign.transcription import Layout, UserTerms, user_terms
+from codesign.transcription import INTEGRATORS, Layout, UserTerms, user_terms
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
@@ -39,6 +39,7 @@ class Transcription:
         program: the nonlinear program.
         ipopt: the solver bound to it.
         duration: longest duration of the motion; [s].
+        integrator: how knots are joined, see `codesign.transcription.INTEGRATORS`.
         idle_design: design variables that nothing depends on; they keep their initial values.
         build_seconds: time of tracing, differentiation and assembly; [s].
     """
@@ -48,6 +49,7 @@ class Transcription:
     program: NonlinearProgram
     ipopt: Ipopt
     duration: float
+    integrator: str
     idle_design: tuple[str, ...]
     build_seconds: float
 
@@ -64,6 +66,10 @@ def transcribe(problem: Problem, tolerance: float = 1e-6) -> Transcription:
     robot = plant.robot
     if plant.nominal.nu == 0:
         raise ProblemError(f"robot '{robot.name}' has no actuators: give a joint a motor")
+    if robot.contacts and INTEGRATORS[problem.integrator] != 1.0:
+        raise ProblemError(
+            f"robot '{robot.name}' has contact points, which need integrator = 'backward_euler'"
+        )
     layout = Layout(
         knots=problem.knots,
         nq=plant.nominal.nq,
@@ -73,12 +79,14 @@ def transcribe(problem: Problem, tolerance: float = 1e-6) -> Transcription:
         n_design=len(plant.space.names),
     )
     terms = user_terms(problem, plant, layout)
-    program = assemble(plant, terms, problem.duration)
+    program = assemble(plant, terms, problem.duration, problem.integrator)
     require_live_rows(program)
     idle = idle_design(plant, program)
     ipopt = Ipopt(program, _ipopt_options(tolerance))
     seconds = time.perf_counter() - began
-    return Transcription(plant, terms, program, ipopt, problem.duration, idle, seconds)
+    return Transcription(
+        plant, terms, program, ipopt, problem.duration, problem.integrator, idle, seconds
+    )
 
 
 def _ipopt_options(tolerance: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from codesign.solve.ipopt import Ipopt, Point, StageResult, StopRequest, Vector
 from codesign.solve.progress import Progress, ProgressFunction
 from codesign.solve.status import SolveStatus
 
-RELAXATIONS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
+RELAXATIONS = (1e-2, 1e-3, 1e-4)
 
 
 @dataclass(frozen=True)

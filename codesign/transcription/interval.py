@@ -1,10 +1,12 @@
-"""Backward Euler between two knots, with contact at the end of the step.
+"""One step between two knots, with contact at its end.
 
-    q⁺ = q ⊕ h v⁺
-    M(q⁺)(v⁺ − v)/h + c(q⁺, v⁺) + d v⁺ = B(q⁺) u + Σ J(q⁺)ᵀ λ
+    q⁺ = q ⊕ h v_θ,   v_θ = (1 − θ) v + θ v⁺,   q_θ = q ⊕ θ h v_θ
+    M(q_θ)(v⁺ − v)/h + c(q_θ, v_θ) + d v_θ = B(q_θ) u + Σ Jᵀ λ
 
 together with the contact terms of `codesign.contact` and the clearance of bodies that may not touch
-the ground. Implicit steps lose energy rather than make it, so that what they overstate is effort.
+the ground. θ = 1 is backward Euler: it loses energy rather than makes it, so that what it overstates is
+effort, and contact belongs to it. θ = 1/2 is the implicit midpoint rule: second order, for robots
+without contact points.
 """
 
 from __future__ import annotations
@@ -26,17 +28,24 @@ from codesign.transcription.clearance import clearance_labels, clearances
 from codesign.transcription.rows import Rows, rows_of
 from draft_core.backend import jax, jnp, mujoco
 
-PASSIVITY_SHARE = float(__import__('os').environ.get('PS','0.1'))
+INTEGRATORS = {"backward_euler": 1.0, "implicit_midpoint": 0.5}  # name → θ
+PASSIVITY_SHARE = 0.1  # of the relaxation ε, that contacts may feed in; [W] per unit of weight
 Array = jax.Array
 IntervalFunction = Callable[..., Array]
 
 
-def interval_function(plant: Plant) -> IntervalFunction:
+def interval_function(plant: Plant, integrator: str = "backward_euler") -> IntervalFunction:
     """Return the residuals of one interval as a function of its variables.
 
-    The function takes (q⁻, v⁻, q⁺, v⁺, u, normal, tangent, slide, h, ρ) in physical units and returns
-    one flat array in the order of `interval_rows`.
+    Args:
+        plant: robot, design space and terrain.
+        integrator: one of `INTEGRATORS`.
+
+    Returns:
+        A function that takes (q⁻, v⁻, q⁺, v⁺, u, normal, tangent, slide, h, ρ) in physical
+        units and returns one flat array in the order of `interval_rows`.
     """
+    theta = INTEGRATORS[integrator]
     contacts = plant.robot.contacts
     joint_types = np.array(plant.nominal.jnt_type)
 
@@ -53,9 +62,11 @@ def interval_function(plant: Plant) -> IntervalFunction:
         design: Array,
     ) -> Array:
         model = plant.realize(design)
-        needed, robot = inverse_dynamics(model, plant.template, q1, v1, (v1 - v0) / dt)
+        v = v1 if theta == 1.0 else (1.0 - theta) * v0 + theta * v1
+        q = q1 if theta == 1.0 else integrate_position(joint_types, q0, v, theta * dt)
+        needed, robot = inverse_dynamics(model, plant.template, q, v, (v1 - v0) / dt)
         supplied = actuator_force(plant.robot, model, robot, u)
-        parts = [q1 - integrate_position(joint_types, q0, v1, dt)]
+        parts = [q1 - integrate_position(joint_types, q0, v, dt)]
         contact_parts: list[Array] = []
         if contacts:
             points = [robot.site_position(c.site_id) for c in contacts]

@@ -1,0 +1,64 @@
+"""A mass on a spring, whose every answer is known in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from codesign import Problem
+from codesign.constraints import equal
+from codesign.errors import ProblemError
+from problems.hexapod.problem import Hexapod
+from tests.support import ROOT
+
+
+class HalfSwing(Problem):
+    """Find the mass that swings from 1 m to −1 m in T = π √(5 / 100) s: 5 kg."""
+
+    robot = ROOT / "tests/robots/spring"
+    design = {"mass": (0.1, 10.0, 8.0)}  # lighter starts swing more than once and stay there
+    duration = float(np.pi * np.sqrt(5 / 100))
+    step_range = (1.0, 1.0)
+    knots = 26
+    integrator = "implicit_midpoint"
+
+    def objective(self, traj):
+        return traj.q[-1, 0]  # its square error would be a flat quartic in the mass
+
+    def constraints(self, traj):
+        yield equal(traj.q[0, 0], 1.0, name="start", unit="m", knot=0)
+        yield equal(traj.v[0, 0], 0.0, name="start speed", unit="m/s", knot=0)
+        yield equal(traj.u, 0.0, name="no motor", unit="N")
+
+
+def test_midpoint_finds_the_mass_of_the_half_swing() -> None:
+    solution = HalfSwing().solve()
+    assert solution.success, solution.message
+    # the midpoint rule turns by 2 atan(ω h / 2) a step, π in 25: m = k (h / (2 tan(π / 50)))²
+    h = HalfSwing.duration / 25
+    assert solution.design["mass"] == pytest.approx(100 * (h / (2 * np.tan(np.pi / 50))) ** 2, rel=1e-4)
+    assert solution.design["mass"] == pytest.approx(5.0, rel=3e-3)
+
+
+def test_midpoint_converges_with_second_order_to_five_kilograms() -> None:
+    errors = [abs(HalfSwing(knots=k).solve().design["mass"] - 5.0) for k in (13, 25)]
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)
+
+
+def test_midpoint_keeps_the_springs_energy() -> None:
+    solution = HalfSwing().solve()
+    # the rule conserves quadratic energies exactly; ½ k 1² = 50 J
+    assert np.abs(np.cumsum(solution.audit.energy.numerical_energy)).max() < 1e-6 * 50
+
+
+def test_backward_euler_only_loses_energy() -> None:
+    solution = HalfSwing(integrator="backward_euler").solve()
+    assert solution.success, solution.message
+    assert np.all(solution.audit.energy.numerical_energy < 1e-9)
+
+
+def test_contact_needs_backward_euler() -> None:
+    with pytest.raises(ProblemError, match="need integrator = 'backward_euler'"):
+        _ = Hexapod(integrator="implicit_midpoint").transcription
+    with pytest.raises(ProblemError, match="it must be one of backward_euler, implicit_midpoint"):
+        Hexapod(integrator="rk4")
