@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from codesign.tracing.values import merged
+
 
 @dataclass(frozen=True)
 class Derivatives:
@@ -50,5 +52,4 @@ def derivatives(g: ca.SX, z: ca.SX, p: ca.SX, name: str = "g") -> Derivatives:
 def _function(
     name: str, inputs: list[ca.SX], output: ca.SX, input_names: list[str], output_name: str
 ) -> ca.Function:
-    # Merging common sub-expressions takes an eighth off the operations of a robot's derivatives.
-    return ca.Function(name, inputs, [ca.cse(output)], input_names, [output_name])
+    return ca.Function(name, inputs, merged([output]), input_names, [output_name])

@@ -83,13 +83,18 @@ def source_line(equation: Equation) -> str:
     frames = _frames(equation)
     inner = frames[0] if frames and _is_installed(frames[0]) else None
     level: Equation | None = equation
+    outermost = equation
     while level is not None:
+        outermost = level
         own = next((frame for frame in _frames(level) if not _is_installed(frame)), None)
-        is_remembered = level.caller is not None and _is_installed(_definition(level.jaxpr))
+        is_remembered = level.caller is not None and _is_installed(
+            _definition(level.jaxpr, "func_filename")
+        )
         if own is not None and not is_remembered:
             return own if inner is None else f"{own}, inside {inner}"
         level = level.caller
-    return inner or "an unknown line"
+    name, _, place = _definition(outermost.jaxpr, "func_src_info").partition(" at ")
+    return inner or (f"{place} ({name})" if place else "an unknown line")
 
 
 def _frames(equation: Equation) -> list[str]:
@@ -100,9 +105,9 @@ def _frames(equation: Equation) -> list[str]:
     return [frame for frame in summary.splitlines()[::-1] if not frame.startswith(_HERE)]
 
 
-def _definition(jaxpr: Any) -> str:
-    """File that defines the function a jaxpr was traced from."""
-    return getattr(jaxpr.debug_info, "func_filename", None) or ""
+def _definition(jaxpr: Any, what: str) -> str:
+    """File (`func_filename`) or name and line (`func_src_info`) of a jaxpr's function, if known."""
+    return getattr(jaxpr.debug_info, what, None) or ""
 
 
 def _is_installed(frame: str) -> bool:

@@ -27,6 +27,7 @@ _REMEDIES = {
     "eigh": "carry the full matrix instead of its principal axes",
     "erfc": "use 1 - erf(x)",
     "io_callback": "compute what it returns before tracing",
+    "lt_to": "jnp.interp and jnp.searchsorted look up a traced place; use jnp.where",
     "lu": "use jax.scipy.linalg.cho_factor and cho_solve on a symmetric positive definite matrix",
     "pure_callback": "write it in JAX",
     "qr": "use a Cholesky factor of AᵀA",

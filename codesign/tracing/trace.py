@@ -12,7 +12,7 @@ import numpy as np
 
 from codesign.tracing.errors import TracingError
 from codesign.tracing.interpreter import interpret
-from codesign.tracing.values import Value, lift, size_of, symbolic
+from codesign.tracing.values import Value, lift, merged, size_of, symbolic
 
 
 def to_casadi(
@@ -32,7 +32,7 @@ def to_casadi(
         f: function of pytrees of arrays that returns a pytree of real arrays.
         example_args: arguments that give structure, shapes and types; only those matter.
             `jax.ShapeDtypeStruct` leaves will do.
-        name: name of the CasADi function.
+        name: name of the CasADi function; what CasADi does not allow in one is left out.
         input_names: one for each leaf of the arguments; x0, x1, ... if absent.
         output_names: one for each leaf of the result; y0, y1, ... if absent.
 
@@ -50,9 +50,9 @@ def to_casadi(
     arguments = [symbolic(x, shape) for x, shape in zip(inputs, shapes, strict=True)]
     outputs = [ca.sparsify(lift(value).column) for value in traced.run(arguments)]
     return ca.Function(
-        name,
+        ca.Function.fix_name(name),
         inputs,
-        ca.cse(outputs),
+        merged(outputs),
         _names(input_names, "x", len(inputs), "input"),
         _names(output_names, "y", len(outputs), "output"),
     )

@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 import casadi as ca
 import numpy as np
 
+_MERGE_LIMIT = 100_000  # scalar operations; a second
+
 
 class Symbolic:
     """An array of CasADi scalars in row-major order.
@@ -110,6 +112,17 @@ def pooled(values: Sequence[Value]) -> tuple[ca.SX, list[np.ndarray]]:
             total += value.pool.numel()
         indices.append(value.index + offsets[key])
     return (pools[0] if len(pools) == 1 else ca.vertcat(*pools)), indices
+
+
+def merged(expressions: list[ca.SX]) -> list[ca.SX]:
+    """Merge common sub-expressions, where that is quick.
+
+    It takes an eighth off the operations of a robot's derivatives at 8 µs for each; above the limit
+    it would take longer than differentiating.
+    """
+    if sum(ca.n_nodes(expression) for expression in expressions) > _MERGE_LIMIT:
+        return expressions
+    return ca.cse(expressions)
 
 
 def rearranged(move: Callable[..., np.ndarray | list[np.ndarray]], *values: Value) -> list[Value]:

@@ -39,6 +39,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "and": (lambda x: x.astype(int) & 3, "booleans"),
     "reduce_or": (lambda x: lax.reduce_or(x.astype(int), (0,)), "booleans"),
     "erfc": (jax.scipy.special.erfc, "1 - erf"),
+    "lt_to": (lambda x: jnp.interp(x, X, X), "jnp.where"),
     "lgamma": (jax.scipy.special.gammaln, "arithmetic"),
     "debug": (printed, "debug.print"),
     "convert_element_type": (lambda x: jnp.abs(x * 1j), "imaginary"),
@@ -69,6 +70,11 @@ def test_loop_that_never_ends_is_refused() -> None:
 def test_refusal_inside_a_library_names_both_lines() -> None:
     with pytest.raises(TracingError, match=r"test_refusals\.py"):
         to_casadi(lambda x: jax.scipy.stats.gamma.logpdf(x, 2.0 + x), X)
+
+
+def test_refusal_of_a_library_function_names_it() -> None:
+    with pytest.raises(TracingError, match=r"lu at .*linalg\.py:\d+ \(inv\): "):
+        to_casadi(jnp.linalg.inv, np.eye(3))
 
 
 def test_complex_ends_are_refused() -> None:

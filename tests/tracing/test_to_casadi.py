@@ -130,6 +130,10 @@ def test_unused_and_repeated_arguments() -> None:
     np.testing.assert_array_equal(outputs[1], outputs[2])
 
 
+def test_any_name_will_do() -> None:
+    assert to_casadi(jnp.sin, 1.0, name="press-the button").name() == "press_the_button"
+
+
 def test_constant_outputs_are_constants() -> None:
     function = to_casadi(lambda x: (jnp.eye(2), 3.0, x * 0.0), np.ones(2))
     outputs = run(function, np.ones(2))
