@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from draft_core.expressions import as_number
 from draft_core.parameters import Parameter
 
 
+@runtime_checkable
 class HasParameters(Protocol):
     """Anything with named parameters, such as a `Robot`."""
 
