@@ -10,7 +10,7 @@ import contextlib
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -71,7 +71,7 @@ def solve_command(
     with _user_code(task):
         solution = _solve(task, seed, starts, time_limit, quiet)
     command = _command_again(problem, seed, starts, given)
-    report = _write(solution, task, folder, command)
+    report = solution.save(folder, command) / "report.html"
     if not quiet:
         _say(f"{_summary(solution)}\n")
     _say(str(report))
@@ -229,23 +229,6 @@ def _command_again(problem: str, seed: int, starts: int, settings: Sequence[str]
     for setting in settings:
         words += ["--set", setting]
     return shlex.join(words)
-
-
-def _write(solution: Solution, task: Problem, folder: Path, command: str) -> Path:
-    """Save the solution; the report is written again with what only the problem knows."""
-    from codesign.report import write_report
-
-    solution.save(folder)
-    lines = (type(task).__doc__ or "").strip().splitlines()
-    markers = getattr(task, "markers", dict)  # named points to show: a mapping, or a method
-    return write_report(
-        solution,
-        solution.compile(),
-        folder / "report.html",
-        question=lines[0] if lines else None,
-        markers=markers if isinstance(markers, Mapping) else markers(),
-        command=command,
-    )
 
 
 def _summary(solution: Solution) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from codesign.errors import ProblemError
+from codesign.plant import coordinate_labels
 from codesign.trajectory import Trajectory
 from draft_core.backend import jax, jnp
 
@@ -136,7 +137,9 @@ def standing(traj: Trajectory, knot: int) -> Iterator[Constraint]:
 
 def at_rest(traj: Trajectory, knot: int) -> Constraint:
     """Return: all velocities are zero at a knot."""
-    return equal(traj.knot(knot).v, 0.0, name="at rest", unit="rad/s or m/s", knot=knot)
+    labels = coordinate_labels(traj.plant.nominal)[1]
+    velocity = traj.knot(knot).v
+    return equal(velocity, 0.0, name="at rest", unit="rad/s or m/s", labels=labels, knot=knot)
 
 
 def site_position(

@@ -9,22 +9,23 @@ from draft_core.backend import jax, jnp
 
 def peak_torque(traj: Trajectory) -> jax.Array:
     """Return the largest |effort| of any motor at any time, max |u|; [N m]."""
-    return traj.peak_magnitude(_efforts(traj, "motor"), "peak torque", "N m")
+    return _peak_effort(traj, "motor", "peak torque", "N m")
 
 
 def peak_thrust(traj: Trajectory) -> jax.Array:
     """Return the largest |thrust| of any thruster at any time; [N]."""
-    return traj.peak_magnitude(_efforts(traj, "thruster"), "peak thrust", "N")
+    return _peak_effort(traj, "thruster", "peak thrust", "N")
 
 
-def _efforts(traj: Trajectory, kind: str) -> jax.Array:
+def _peak_effort(traj: Trajectory, kind: str, name: str, unit: str) -> jax.Array:
     names = [a.name for a in traj.plant.robot.actuators if a.kind == kind]
     if not names:
         have = sorted({a.kind for a in traj.plant.robot.actuators})
         raise ProblemError(
             f"robot '{traj.plant.robot.name}' has no {kind}s; its actuators are: {', '.join(have)}"
         )
-    return traj.effort(names)
+    labels = [f"{actuator} before knot {k}" for k in range(1, traj.knots) for actuator in names]
+    return traj.peak_magnitude(traj.effort(names), name, unit, labels)
 
 
 def effort_squared(traj: Trajectory) -> jax.Array:

@@ -87,3 +87,22 @@ class Plant:
     def site_id(self, name: str) -> int:
         """Return the id of a site or contact point."""
         return index_of(name, self.robot.site_names, "site")
+
+
+def coordinate_labels(model: mujoco.MjModel) -> tuple[list[str], list[str]]:
+    """Return names of the entries of q and of v, such as 'body qw' or 'leg_fl'."""
+    free, ball = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
+    q_labels: list[str] = []
+    v_labels: list[str] = []
+    for joint, kind in enumerate(model.jnt_type):
+        name = model.joint(joint).name
+        if int(kind) == free:
+            q_labels += [f"{name} {axis}" for axis in "xyz"]
+            v_labels += [f"{name} v{axis}" for axis in "xyz"]
+        if int(kind) in (free, ball):
+            q_labels += [f"{name} q{axis}" for axis in "wxyz"]
+            v_labels += [f"{name} w{axis}" for axis in "xyz"]
+        else:
+            q_labels.append(name)
+            v_labels.append(name)
+    return q_labels, v_labels

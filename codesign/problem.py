@@ -108,6 +108,10 @@ class Problem:
         """Return rough poses that the start interpolates; none keeps the robot's own pose."""
         return ()
 
+    def markers(self) -> Mapping[str, Sequence[float]]:
+        """Return points of the world to show in pictures, name → (x, y, z) [m]."""
+        return {}
+
     @cached_property
     def plant(self) -> Plant:
         """Robot, design space and terrain; parsed on first use.

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.audit import Audit, Violation, audit
+from codesign.audit import Audit, audit, world_forces
 from codesign.errors import SolutionError
-from codesign.physics import EnergyAudit
-from codesign.solve.status import STOPPED, SolveStatus, meaning_of
+from codesign.solve.status import IMPOSSIBLE, STOPPED, SolveStatus, meaning_of
 
 if TYPE_CHECKING:
     import mujoco
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     from codesign.transcription import Layout
 
 Vector = NDArray[np.float64]
-
-_ARRAYS = ("t", "q", "v", "u", "contact_force", "dt", "normal", "tangent", "slide")
-
 
 @dataclass(frozen=True)
 class DesignValue:
@@ -84,6 +79,8 @@ class Solution:
         wall_s: wall time of the solve, building included; [s].
         build_s: time of tracing and differentiation; [s].
         robot_folder: robot folder the problem was stated with.
+        question: the problem in a sentence.
+        markers: points of the world to show in pictures, name → (x, y, z); [m].
         versions: versions of the packages that made it.
     """
 
@@ -109,6 +106,8 @@ class Solution:
     wall_s: float
     build_s: float
     robot_folder: str
+    question: str = ""
+    markers: Mapping[str, Sequence[float]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -192,15 +191,19 @@ class Solution:
         draft_core.load(self.robot_folder).compile(self.design, target)
         return target
 
-    def save(self, folder: str | Path) -> Path:
-        """Write solution.json, trajectory.npz, robot/ and report.html to a folder.
+    def save(self, folder: str | Path, command: str | None = None) -> Path:
+        """Write solution.json, trajectory.npz, robot/, robot_source/ and report.html to a folder.
+
+        Args:
+            folder: made if it is not there.
+            command: shell command that repeats the solve, shown in the report.
 
         Raises:
             SolutionError: the folder cannot be written.
         """
         from codesign.storage import save
 
-        return save(self, Path(folder))
+        return save(self, Path(folder), command)
 
 
 def load(folder: str | Path) -> Solution:
@@ -224,13 +227,11 @@ def solution_of(
 ) -> Solution:
     """Return the solution at the end of a homotopy path, audited."""
     program, plant = ready.program, ready.plant
-    z = path.point.x * program.scale
+    z = np.clip(path.point.x, *box) * program.scale
     fields = program.layout.split(z)
     design = dict(zip(plant.space.names, (float(d) for d in fields["design"]), strict=True))
     model = plant.robot.compile(design).model
     verdict = audit(ready, z, model, (box[0] * program.scale, box[1] * program.scale))
-    from codesign.audit import world_forces
-
     status, message = judge(path, verdict)
     return Solution(
         problem=type(problem).__name__,
@@ -254,9 +255,21 @@ def solution_of(
         wall_s=wall_s,
         build_s=ready.build_seconds,
         robot_folder=str(problem.robot_folder()),
+        question=_first_line(type(problem).__doc__),
+        markers=_markers(problem),
         versions=package_versions(),
         **{name: fields[name] for name in ("q", "v", "u", "dt", "normal", "tangent", "slide")},
     )
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().split("\n")[0]
+
+
+def _markers(problem: Problem) -> dict[str, list[float]]:
+    """Return a problem's markers, stated as a method or as a plain mapping."""
+    stated = problem.markers if isinstance(problem.markers, Mapping) else problem.markers()
+    return {name: [float(x) for x in point] for name, point in stated.items()}
 
 
 def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
@@ -269,6 +282,8 @@ def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
     meaning = meaning_of(last.result.return_status)
     if path.stopped is not None:
         meaning = STOPPED[path.stopped]
+    elif path.is_impossible:
+        meaning = IMPOSSIBLE
     finished = last.phase == "objective" and meaning.status is SolveStatus.SOLVED
     if finished and verdict.is_feasible and verdict.is_physical:
         return SolveStatus.SOLVED, "every residual is below its tolerance"
@@ -309,17 +324,3 @@ def package_versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[name] = "not installed"
     return found
-
-
-__all__ = [
-    "Audit",
-    "DesignValue",
-    "EnergyAudit",
-    "PhaseRecord",
-    "Solution",
-    "Violation",
-    "asdict",
-    "json",
-    "load",
-    "solution_of",
-]

@@ -17,10 +17,11 @@ from codesign.solution import DesignValue, PhaseRecord, Solution
 from codesign.solve.status import SolveStatus
 
 FORMAT = 1
+SOURCE = "robot_source"
 ARRAYS = ("t", "q", "v", "u", "contact_force", "dt", "normal", "tangent", "slide")
 
 
-def save(solution: Solution, folder: Path) -> Path:
+def save(solution: Solution, folder: Path, command: str | None = None) -> Path:
     """Write a solution to a folder; see `Solution.save`."""
     from codesign.report import write_report
 
@@ -30,10 +31,27 @@ def save(solution: Solution, folder: Path) -> Path:
         arrays = {name: getattr(solution, name) for name in ARRAYS}
         np.savez_compressed(folder / "trajectory.npz", **arrays)
         solution.export(folder / "robot")
-        write_report(solution, solution.compile(), folder / "report.html")
+        _copy_source(Path(solution.robot_folder), folder / SOURCE)
+        write_report(
+            solution,
+            solution.compile(),
+            folder / "report.html",
+            question=solution.question or None,
+            markers=solution.markers,
+            command=command,
+        )
     except OSError as error:
         raise SolutionError(f"cannot write the solution to '{folder}': {error.strerror}") from error
     return folder
+
+
+def _copy_source(robot: Path, target: Path) -> None:
+    """Keep the robot's own files, so that the result can be compiled where the robot is not."""
+    if robot.resolve() == target.resolve():
+        return
+    target.mkdir(exist_ok=True)
+    for path in sorted(robot.glob("*.yaml")):
+        _write(target / path.name, path.read_text().rstrip("\n"))
 
 
 def _write(path: Path, text: str) -> None:
@@ -73,6 +91,8 @@ def to_json(solution: Solution) -> dict[str, Any]:
             "wall_s": solution.wall_s,
             "build_s": solution.build_s,
             "robot_folder": solution.robot_folder,
+            "question": solution.question,
+            "markers": {name: list(point) for name, point in solution.markers.items()},
             "versions": dict(solution.versions),
         }
     )
@@ -99,6 +119,8 @@ def load_solution(folder: Path) -> Solution:
         record = json.loads((folder / "solution.json").read_text())
         with np.load(folder / "trajectory.npz", allow_pickle=False) as stored:
             arrays = {name: np.array(stored[name]) for name in ARRAYS}
+        if (folder / SOURCE).is_dir():
+            record["robot_folder"] = str((folder / SOURCE).resolve())
         return _from_json(record, arrays)
     except FileNotFoundError as error:
         raise SolutionError(
@@ -137,6 +159,8 @@ def _from_json(record: dict[str, Any], arrays: dict[str, Any]) -> Solution:
         wall_s=_number(record["wall_s"]),
         build_s=_number(record["build_s"]),
         robot_folder=record["robot_folder"],
+        question=record["question"],
+        markers=record["markers"],
         versions=record["versions"],
         **arrays,
     )

@@ -26,6 +26,7 @@ class Peak:
     name: str
     unit: str
     values: jax.Array
+    labels: tuple[str, ...] = ()
 
 
 @dataclass
@@ -199,17 +200,27 @@ class Trajectory:
         known = self.plant.robot.actuator_names
         return self.u[:, jnp.array([index_of(name, known, "actuator") for name in names])]
 
-    def peak(self, values: jax.Array, name: str = "peak", unit: str = "") -> jax.Array:
+    def peak(
+        self, values: jax.Array, name: str = "peak", unit: str = "", labels: Sequence[str] = ()
+    ) -> jax.Array:
         """Return the largest entry of an array, as a variable the optimiser can push down.
 
         The maximum becomes ξ with ξ ≥ every entry, which is exact when the objective grows with it.
-        """
-        return self.collector(Peak(name, unit, jnp.ravel(values)))
 
-    def peak_magnitude(self, values: jax.Array, name: str = "peak", unit: str = "") -> jax.Array:
+        Args:
+            values: array of any shape.
+            name: what reports call it.
+            unit: unit of its entries.
+            labels: one name per entry, optional.
+        """
+        return self.collector(Peak(name, unit, jnp.ravel(values), tuple(labels)))
+
+    def peak_magnitude(
+        self, values: jax.Array, name: str = "peak", unit: str = "", labels: Sequence[str] = ()
+    ) -> jax.Array:
         """Return the largest absolute entry of an array; see `peak`."""
         values = jnp.ravel(values)
-        return self.peak(jnp.concatenate([values, -values]), name, unit)
+        return self.peak(jnp.concatenate([values, -values]), name, unit, [*labels, *labels])
 
 
 class _NamedValues(Mapping[str, Any]):

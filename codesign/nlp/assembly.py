@@ -52,6 +52,7 @@ class NonlinearProgram:
         layout: where each quantity sits in z.
         scale: physical amount of one unit of x, shape (n,).
         rows: every group of rows with its place in g.
+        task: which entries of g are the user's own constraints.
         peaks: (name, unit) of each epigraph variable.
         problem: the CasADi expressions x, p, f, g.
         derivatives: `jac_g`, `hess_lag` and `grad_f` for `casadi.nlpsol`.
@@ -61,10 +62,16 @@ class NonlinearProgram:
     layout: Layout
     scale: Vector
     rows: tuple[PlacedRows, ...]
+    task: slice
     peaks: tuple[tuple[str, str], ...]
     problem: dict[str, ca.MX]
     derivatives: dict[str, ca.Function]
     build_seconds: dict[str, float]
+
+    @property
+    def size(self) -> int:
+        """Number of variables n."""
+        return self.layout.size
 
     @property
     def lower(self) -> Vector:
@@ -143,6 +150,7 @@ def assemble(
         layout=layout,
         scale=scale,
         rows=_place(per_interval, terms.rows, layout),
+        task=slice(split, split + terms.task_rows),
         peaks=terms.peaks,
         problem={"x": x, "p": p, "f": objective, "g": g},
         derivatives={
@@ -242,11 +250,11 @@ def _user_block(
     f = ca.Function("user_f", [local, weight], [objective])
     df = ca.Function("user_df", [local, weight], [ca.gradient(objective, local)])
     g = ca.Function("user_g", [local, weight], [value])
-    dg = ca.Function("user_dg", [local, weight], [ca.jacobian(value, local)])
+    dg = ca.Function("user_dg", [local, weight], [ca.sparsify(ca.jacobian(value, local))])
     hess = ca.Function(
         "user_hess",
         [local, weight, lam_obj, lam],
-        [ca.triu(ca.hessian(lagrangian, local)[0])],
+        [ca.sparsify(ca.triu(ca.hessian(lagrangian, local)[0]))],
     )
     clock.mark("differentiate user terms")
     block = _Block(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from codesign.errors import ProblemError, SolverError
-from codesign.nlp import NonlinearProgram, assemble
+from codesign.nlp import NonlinearProgram, assemble, elastic
 from codesign.plant import Plant
 from codesign.solve.checks import (
     idle_design,
@@ -18,7 +18,7 @@ from codesign.solve.checks import (
     require_live_rows,
     require_peaks_pushed_down,
 )
-from codesign.solve.homotopy import RELAXATIONS, follow
+from codesign.solve.homotopy import RELAXATIONS, Solvers, follow
 from codesign.solve.ipopt import Ipopt, Point, StopRequest, interrupt_stops
 from codesign.solve.progress import Progress, ProgressFunction, TerminalProgress, default_progress
 from codesign.solve.starts import initial_point, variable_bounds
@@ -37,8 +37,7 @@ class Transcription:
         plant: robot, design space and terrain.
         terms: the user's objective and constraints.
         program: the nonlinear program.
-        ipopt: the solver bound to it.
-        duration: longest duration of the motion; [s].
+        solvers: IPOPT bound to it and to its elastic form.
         integrator: how knots are joined, see `codesign.transcription.INTEGRATORS`.
         idle_design: design variables that nothing depends on; they keep their initial values.
         build_seconds: time of tracing, differentiation and assembly; [s].
@@ -47,8 +46,7 @@ class Transcription:
     plant: Plant
     terms: UserTerms
     program: NonlinearProgram
-    ipopt: Ipopt
-    duration: float
+    solvers: Solvers
     integrator: str
     idle_design: tuple[str, ...]
     build_seconds: float
@@ -82,11 +80,10 @@ def transcribe(problem: Problem, tolerance: float = 1e-6) -> Transcription:
     program = assemble(plant, terms, problem.duration, problem.integrator)
     require_live_rows(program)
     idle = idle_design(plant, program)
-    ipopt = Ipopt(program, _ipopt_options(tolerance))
+    options, softened = _ipopt_options(tolerance), elastic(program)
+    solvers = Solvers(Ipopt(program, options), Ipopt(softened, options), softened)
     seconds = time.perf_counter() - began
-    return Transcription(
-        plant, terms, program, ipopt, problem.duration, problem.integrator, idle, seconds
-    )
+    return Transcription(plant, terms, program, solvers, problem.integrator, idle, seconds)
 
 
 def _ipopt_options(tolerance: float) -> dict[str, Any]:
@@ -95,7 +92,7 @@ def _ipopt_options(tolerance: float) -> dict[str, Any]:
         "constr_viol_tol": tolerance,
         "acceptable_iter": 0,
         "mu_strategy": "adaptive",
-        "max_iter": 1500,
+        "max_iter": 1000,
     }
 
 
@@ -196,7 +193,7 @@ def _solve_once(
     schedule = relaxations if program.layout.nc else (0.0,)
     if start is not None and start.success:
         schedule = tuple(schedule)[-1:]
-    path = follow(ready.ipopt, point, box, schedule, stop, report, began)
+    path = follow(ready.solvers, point, box, schedule, stop, report, began)
     return solution_of(problem, ready, path, box, seed, time.monotonic() - began)
 
 

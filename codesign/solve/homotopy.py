@@ -1,7 +1,8 @@
 """Tightening the complementarity relaxation ε over warm-started solves.
 
-Each stage solves the program at one ε from the previous stage's point. Where a stage with the objective
-fails, a feasibility stage (objective weight 0) is put before it.
+Each stage solves the program at one ε from the previous stage's point. Where that fails, a feasibility
+stage comes between (`codesign.nlp.elastic`): it finds a point that meets the task, from which the
+objective is tried again, or it finds that the task cannot be met nearby, and says which part.
 """
 
 from __future__ import annotations
@@ -10,11 +11,28 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from codesign.nlp import ElasticProgram
 from codesign.solve.ipopt import Ipopt, Point, StageResult, StopRequest, Vector
 from codesign.solve.progress import Progress, ProgressFunction
 from codesign.solve.status import SolveStatus
 
 RELAXATIONS = (1e-2, 1e-3, 1e-4)
+_NO_STRETCH = 1e-5  # a task stretched less than this is met; scaled
+
+
+@dataclass(frozen=True)
+class Solvers:
+    """IPOPT bound to a program and to its elastic form.
+
+    Attributes:
+        program: for the objective.
+        elastic: for feasibility.
+        softened: the elastic form itself.
+    """
+
+    program: Ipopt
+    elastic: Ipopt
+    softened: ElasticProgram
 
 
 @dataclass(frozen=True)
@@ -34,25 +52,54 @@ class Path:
         stages: every stage that was run.
         point: where it ended.
         stopped: why it was stopped from outside, None when it was not.
+        is_impossible: whether a feasibility stage converged without meeting the task.
     """
 
     stages: tuple[Stage, ...]
     point: Point
     stopped: SolveStatus | None = None
+    is_impossible: bool = False
 
     @property
     def last(self) -> Stage:
         """The final stage."""
         return self.stages[-1]
 
-    @property
-    def iterations(self) -> int:
-        """Iterations of all stages."""
-        return sum(stage.result.iterations for stage in self.stages)
+
+@dataclass
+class _Walk:
+    """The running state of `follow`."""
+
+    solvers: Solvers
+    bounds: tuple[Vector, Vector]
+    stop: StopRequest
+    report: ProgressFunction
+    began: float
+    stages: list[Stage]
+
+    def run(self, phase: str, relaxation: float, x: Vector) -> StageResult:
+        """Run one stage and record it."""
+        done = sum(stage.result.iterations for stage in self.stages)
+
+        def tell(iteration: int, objective: float, violation: float) -> None:
+            seconds = time.monotonic() - self.began
+            self.report(
+                Progress(phase, relaxation, done + iteration, objective, violation, seconds)
+            )
+
+        parameters = (relaxation, 1.0)
+        solver, bounds, start = self.solvers.program, self.bounds, x
+        if phase == "feasibility":
+            softened = self.solvers.softened
+            solver, bounds = self.solvers.elastic, softened.bounds(self.bounds)
+            start = softened.start(x, parameters)
+        result = solver.run(Point(start), bounds, parameters, self.stop, tell)
+        self.stages.append(Stage(phase, relaxation, result))
+        return result
 
 
 def follow(
-    ipopt: Ipopt,
+    solvers: Solvers,
     start: Point,
     bounds: tuple[Vector, Vector],
     relaxations: Sequence[float],
@@ -63,7 +110,7 @@ def follow(
     """Run the homotopy from a starting point and return every stage.
 
     Args:
-        ipopt: solver bound to the program.
+        solvers: solvers bound to the program.
         start: starting point in scaled variables.
         bounds: bounds of x.
         relaxations: ε of each stage, decreasing.
@@ -71,26 +118,21 @@ def follow(
         report: progress.
         began: `time.monotonic()` at which the whole solve began; [s].
     """
-    stages: list[Stage] = []
-    point = start
+    walk = _Walk(solvers, bounds, stop, report, began, [])
+    x = start.x
     for relaxation in relaxations:
-        for phase in ("objective", "feasibility", "objective"):
-            done = sum(stage.result.iterations for stage in stages)
-
-            def tell(iteration: int, objective: float, violation: float) -> None:
-                seconds = time.monotonic() - began
-                report(
-                    Progress(phase, relaxation, done + iteration, objective, violation, seconds)  # noqa: B023
-                )
-
-            weight = 0.0 if phase == "feasibility" else 1.0
-            result = ipopt.run(point, bounds, (relaxation, weight), stop, tell)
-            stages.append(Stage(phase, relaxation, result))
-            point = Point(result.point.x)
-            if stop or (result.converged and phase == "objective"):
-                break
-            if phase == "feasibility" and not result.converged:
-                break
-        if stop or not stages[-1].result.converged:
-            break
-    return Path(tuple(stages), point, stop.reason if stop else None)
+        result = walk.run("objective", relaxation, x)
+        if stop:
+            return Path(tuple(walk.stages), result.point, stop.reason)
+        if not result.converged:
+            easier = walk.run("feasibility", relaxation, x)
+            met = Point(easier.point.x[: len(x)])
+            if stop:
+                return Path(tuple(walk.stages), met, stop.reason)
+            if solvers.softened.stretch(easier.point.x) > _NO_STRETCH or not easier.converged:
+                return Path(tuple(walk.stages), met, is_impossible=easier.converged)
+            result = walk.run("objective", relaxation, met.x)
+            if stop or not result.converged:
+                return Path(tuple(walk.stages), result.point, stop.reason if stop else None)
+        x = result.point.x
+    return Path(tuple(walk.stages), result.point)

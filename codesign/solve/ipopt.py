@@ -14,10 +14,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.nlp import NonlinearProgram
+from codesign.nlp import ElasticProgram, NonlinearProgram
 from codesign.solve.status import SolveStatus
 
 Vector = NDArray[np.float64]
+AnyProgram = NonlinearProgram | ElasticProgram
 IterationFunction = Callable[[int, float, float], None]
 
 
@@ -111,9 +112,9 @@ def violation(g: Vector, lower: Vector, upper: Vector) -> float:
 class _Monitor(ca.Callback):
     """Watches iterations: reports, keeps the least infeasible point and stops on request."""
 
-    def __init__(self, program: NonlinearProgram) -> None:
+    def __init__(self, program: AnyProgram) -> None:
         ca.Callback.__init__(self)
-        self._n, self._m = program.layout.size, len(program.lower)
+        self._n, self._m = program.size, len(program.lower)
         self._lower, self._upper = program.lower, program.upper
         self.stop = StopRequest()
         self.report: IterationFunction = lambda iteration, objective, violation: None
@@ -160,7 +161,7 @@ class _Monitor(ca.Callback):
 class Ipopt:
     """IPOPT bound to one nonlinear program; built once, run for every stage and seed."""
 
-    def __init__(self, program: NonlinearProgram, options: dict[str, Any]) -> None:
+    def __init__(self, program: AnyProgram, options: dict[str, Any]) -> None:
         """Args: the program, and IPOPT's own options by their names."""
         self._program = program
         self._monitor = _Monitor(program)

@@ -47,6 +47,11 @@ _IPOPT: dict[str, Meaning] = {
         "the solver lost the feasible region and could not find its way back",
         f"check that the task is possible within the design's bounds and the duration; {_TRY_STARTS}",
     ),
+    "Not_Enough_Degrees_Of_Freedom": Meaning(
+        SolveStatus.INFEASIBLE,
+        "there are more equations than variables to meet them with",
+        "state each equation once, or use more knots",
+    ),
     "Maximum_Iterations_Exceeded": Meaning(
         SolveStatus.ITERATION_LIMIT,
         "the solver used up its iterations",
@@ -68,6 +73,12 @@ _IPOPT: dict[str, Meaning] = {
         "look for divisions, roots and logarithms in the objective and constraints",
     ),
 }
+
+IMPOSSIBLE = Meaning(
+    SolveStatus.INFEASIBLE,
+    "no small change of design and motion meets the task",
+    f"check that the task is possible within the design's bounds and the duration; {_TRY_STARTS}",
+)
 
 STOPPED: dict[SolveStatus, Meaning] = {
     SolveStatus.INTERRUPTED: Meaning(

@@ -23,10 +23,10 @@ from codesign.dynamics import (
     site_force,
     site_velocity,
 )
-from codesign.plant import Plant
+from codesign.plant import Plant, coordinate_labels
 from codesign.transcription.clearance import clearance_labels, clearances
 from codesign.transcription.rows import Rows, rows_of
-from draft_core.backend import jax, jnp, mujoco
+from draft_core.backend import jax, jnp
 
 INTEGRATORS = {"backward_euler": 1.0, "implicit_midpoint": 0.5}  # name → θ
 PASSIVITY_SHARE = 0.1  # of the relaxation ε, that contacts may feed in; [W] per unit of weight
@@ -113,22 +113,3 @@ def interval_rows(plant: Plant) -> list[Rows]:
     if labels:
         rows.append(rows_of("ground clearance", "m", labels, 0.0, inf))
     return rows
-
-
-def coordinate_labels(model: mujoco.MjModel) -> tuple[list[str], list[str]]:
-    """Return names of the entries of q and of v, such as 'body qw' or 'leg_fl'."""
-    free, ball = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
-    q_labels: list[str] = []
-    v_labels: list[str] = []
-    for joint, kind in enumerate(model.jnt_type):
-        name = model.joint(joint).name
-        if int(kind) == free:
-            q_labels += [f"{name} {axis}" for axis in "xyz"]
-            v_labels += [f"{name} v{axis}" for axis in "xyz"]
-        if int(kind) in (free, ball):
-            q_labels += [f"{name} q{axis}" for axis in "wxyz"]
-            v_labels += [f"{name} w{axis}" for axis in "xyz"]
-        else:
-            q_labels.append(name)
-            v_labels.append(name)
-    return q_labels, v_labels

@@ -30,7 +30,8 @@ class UserTerms:
 
     Attributes:
         layout: layout with room for the epigraph variables.
-        rows: rows of `constraints`, in order.
+        rows: rows of all constraints: the user's own, those every problem has, those of the peaks.
+        task_rows: how many rows are the user's own.
         peaks: (name, unit) of each epigraph variable.
         evaluate: physical z → (objective, all rows in one flat array, the largest entry behind each
             ξ in an array of shape (n_peaks,)).
@@ -38,6 +39,7 @@ class UserTerms:
 
     layout: Layout
     rows: tuple[Rows, ...]
+    task_rows: int
     peaks: tuple[tuple[str, str], ...]
     evaluate: Callable[[jax.Array], tuple[jax.Array, jax.Array, jax.Array]]
 
@@ -45,7 +47,8 @@ class UserTerms:
 @dataclass(frozen=True)
 class _Evaluated:
     objective: jax.Array
-    constraints: list[Constraint]
+    task: list[Constraint]
+    automatic: list[Constraint]
     peaks: list[Peak]
 
 
@@ -69,14 +72,18 @@ def user_terms(problem: Problem, plant: Plant, layout: Layout) -> UserTerms:
     def evaluate(z: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         xi = z[full.fields["peaks"]]
         result = _evaluate(problem, plant, full, z, PeakCollector(variables=xi))
-        values = [c.value for c in result.constraints]
+        values = [c.value for c in (*result.task, *result.automatic)]
         values += [xi[i] - peak.values for i, peak in enumerate(result.peaks)]
         maxima = [jnp.max(peak.values) for peak in result.peaks]
         return result.objective, jnp.concatenate(values), jnp.array(maxima, dtype=jnp.float64)
 
     return UserTerms(
         layout=full,
-        rows=tuple(_rows(c) for c in terms.constraints) + tuple(_peak_rows(p) for p in terms.peaks),
+        rows=(
+            *(_rows(c) for c in (*terms.task, *terms.automatic)),
+            *(_peak_rows(p) for p in terms.peaks),
+        ),
+        task_rows=sum(len(c.labels) for c in terms.task),
         peaks=tuple((p.name, p.unit) for p in terms.peaks),
         evaluate=evaluate,
     )
@@ -92,9 +99,9 @@ def _evaluate(
             f"{type(problem).__name__}.objective returned an array of shape {objective.shape}; "
             "it must be one number (sum it, or use traj.peak)"
         )
-    constraints = list(flatten(problem.constraints(trajectory)))
-    constraints += automatic_constraints(problem, trajectory)
-    return _Evaluated(objective.reshape(()), constraints, collector.peaks)
+    task = list(flatten(problem.constraints(trajectory)))
+    automatic = automatic_constraints(problem, trajectory)
+    return _Evaluated(objective.reshape(()), task, automatic, collector.peaks)
 
 
 def automatic_constraints(problem: Problem, traj: Trajectory) -> list[Constraint]:
@@ -135,5 +142,5 @@ def _rows(constraint: Constraint) -> Rows:
 
 def _peak_rows(peak: Peak) -> Rows:
     m = int(np.prod(peak.values.shape))
-    labels = tuple(str(i) for i in range(m))
+    labels = peak.labels if len(peak.labels) == m else tuple(str(i) for i in range(m))
     return Rows(peak.name, peak.unit, labels, np.zeros(m), np.full(m, np.inf), np.ones(m))

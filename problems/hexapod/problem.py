@@ -50,6 +50,10 @@ class Hexapod(Problem):
         yield base_position(traj, knot=-1, x=self.distance, y=0.0)
         yield site_position(traj, "nose", knot=-1, z=self.button_height)
 
+    def markers(self) -> dict[str, list[float]]:
+        """Return the button: half a body ahead of where the walk ends."""
+        return {"button": [self.distance + 1.05 / 2, 0.0, self.button_height]}
+
     def keyframes(self) -> list[Keyframe]:
         """Return a rough tripod gait: two steps of each tripod while the body rises."""
         frames = []

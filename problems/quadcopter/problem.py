@@ -42,6 +42,10 @@ class Quadcopter(Problem):
             place = traj.knot(k).base_position
             yield equal(place, point, name="waypoint", unit="m", labels=("x", "y", "z"), knot=k)
 
+    def markers(self) -> dict[str, list[float]]:
+        """Return the waypoints."""
+        return {str(k): list(point) for k, point in enumerate(self.waypoints().tolist())}
+
     def keyframes(self) -> list[Keyframe]:
         """Return the circle itself, level."""
         fractions = np.linspace(0.0, 1.0, self.knots)
