@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import yaml
 
+import draft_core
 from draft_core.errors import DraftError
 from draft_core.mjcf import compile_xml
 from tests.draft_core.conftest import Sample, mass_matrix_c
@@ -148,6 +150,34 @@ def test_what_mujoco_refuses_is_refused_in_one_line(hexapod: Sample, body: str):
     with pytest.raises(DraftError, match="MuJoCo refuses robot 'hexapod'") as caught:
         compile_xml(hexapod.robot.tree, xml)
     assert "\n" not in str(caught.value)
+
+
+BLOCK = """
+robot: block
+nodes:
+  body:
+    primitive: root
+    shape: box
+    size: [0.1, 0.2, 0.3]
+    center: ["${offset}", 0, 0]
+    mass: 1
+    thrusters: {fan: {limit: 1}}
+"""
+
+
+@pytest.mark.parametrize("offset", [1e-12, 1e-7, 9e-7, 1e-5])
+def test_frames_that_nearly_coincide_compile(make_robot: Callable[..., Path], offset: float):
+    # MuJoCo takes frames within 1e-6 for one, and derives its reference inertia from that.
+    tree = BLOCK.replace("primitive: root", "primitive: root\n    joint: free")
+    robot = draft_core.load(make_robot("offset: 0.0\n", tree))
+    compiled = robot.compile({"offset": offset})
+    assert compiled.model.body_ipos[1, 0] == offset
+    assert compiled.drift < 1e-5
+
+
+def test_a_robot_that_cannot_move_compiles(make_robot: Callable[..., Path]):
+    compiled = draft_core.load(make_robot("offset: 0.0\n", BLOCK)).compile()
+    assert (compiled.model.nv, compiled.model.nu) == (0, 1)
 
 
 def test_geometry_has_the_solids_mass_at_their_density(everything: Sample):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import draft_core
+from draft_core.primitives import PRIMITIVES, parts
 from tests.draft_core.conftest import FOLDERS, Sample
 
 
@@ -45,6 +46,16 @@ def test_limits_follow_the_design(hexapod: Sample, everything: Sample):
     assert everything.robot.speed_limits().count(None) == 6
     friction = everything.robot.contact_friction({"leg.radius": 0.05})
     np.testing.assert_allclose(friction, [0.6, 0.55, 0.6, 0.55])
+
+
+def test_the_robot_of_the_tests_has_every_feature(everything: Sample):
+    links = everything.robot.tree.links
+    assert {link.primitive for link in links} == set(PRIMITIVES)
+    assert {link.joint.type for link in links if link.joint} == set(parts.JOINT_KEYS)
+    shapes = {solid.shape for link in links for solid in link.solids}
+    assert shapes == {*parts.SHAPES, None}
+    assert {a.kind for a in everything.robot.actuators} == {"motor", "thruster"}
+    assert any(link.mirrored for link in links)
 
 
 def test_parameters_are_the_numbers_with_their_units(everything: Sample):

@@ -1,4 +1,4 @@
-"""The shapes in annotations hold: jaxtyping and beartype check every call while robots are built."""
+"""The shapes in annotations hold: each call is checked while every robot is built."""
 
 from __future__ import annotations
 
