@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from codesign.physics import EnergyAudit, Motion, audit_physics
 from codesign.plant import Plant, coordinate_labels
 from codesign.tracing import evaluate
-from codesign.transcription import INTEGRATORS, Layout, Rows, UserTerms, interval_function, interval_rows
+from codesign.transcription import (
+    INTEGRATORS,
+    Layout,
+    Rows,
+    UserTerms,
+    interval_function,
+    interval_rows,
+)
 
 if TYPE_CHECKING:
     from codesign.solve.driver import Transcription

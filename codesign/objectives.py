@@ -1,4 +1,4 @@
-"""Objectives: what a `Problem` minimises. Each is a scalar of the whole trajectory; add them freely."""
+"""Objectives: scalars of the whole trajectory that a `Problem` minimises; add them freely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An independent check of an answer: MuJoCo C on the compiled design, not the optimiser's own graph.
+"""An independent check of an answer: MuJoCo C on the compiled design.
 
 Per interval, with everything taken where the integrator takes it (q_θ, v_θ; its end for θ = 1):
 

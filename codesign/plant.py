@@ -1,4 +1,4 @@
-"""A robot on its terrain as a function of the design vector: what every traced function closes over."""
+"""A robot on its terrain as a function of the design: what every traced function closes over."""
 
 from __future__ import annotations
 

@@ -40,7 +40,8 @@ class Problem:
     overrides the class's `beta`.
 
     Attributes:
-        robot: robot folder; relative paths are looked up beside the class's file, then in the working
+        robot: robot folder; relative paths are looked up beside the class's file, then in the
+        working
             directory.
         design: design variables, name → (lower, upper) or (lower, upper, initial) in SI units; the
             initial value is the robot folder's own unless given.
@@ -81,7 +82,7 @@ class Problem:
         """Return the names that the constructor accepts."""
         names: dict[str, None] = {}
         for base in reversed(cls.__mro__[:-1]):
-            for name in (*base.__dict__.get("__annotations__", {}), *vars(base)):
+            for name in (*inspect.get_annotations(base), *vars(base)):
                 value = inspect.getattr_static(cls, name, None)
                 is_member = callable(value) or isinstance(
                     value, property | classmethod | staticmethod | cached_property
@@ -198,16 +199,18 @@ def _check_options(problem: Problem) -> None:
     good = len(tuple(steps)) == 2 and all(_is_number(s) for s in steps)
     if not good or not 0 < steps[0] <= steps[1] < math.inf:
         raise ProblemError(
-            f"{name}: step_range is {steps!r}; it must be (shortest, longest) with 0 < shortest <= longest"
+            f"{name}: step_range is {steps!r}; "
+            "it must be (shortest, longest) with 0 < shortest <= longest"
         )
     if steps[0] > 1:
         raise ProblemError(
-            f"{name}: step_range starts at {steps[0]:g}, so that the steps cannot fit the duration; "
+            f"{name}: step_range starts at {steps[0]:g}, so that steps cannot fit the duration; "
             "start it at 1 or less"
         )
     if problem.integrator not in _INTEGRATORS:
         raise ProblemError(
-            f"{name}: integrator is {problem.integrator!r}; it must be one of {', '.join(_INTEGRATORS)}"
+            f"{name}: integrator is {problem.integrator!r}; "
+            f"it must be one of {', '.join(_INTEGRATORS)}"
         )
     if not isinstance(problem.design, Mapping):
         raise ProblemError(

@@ -9,7 +9,9 @@ from pathlib import Path
 from codesign.errors import SolutionError
 
 #: What a solve writes under --out.
-RESULT_FILES = frozenset({"solution.json", "trajectory.npz", "robot", "robot_source", "report.html", "replay.json"})
+RESULT_FILES = frozenset(
+    {"solution.json", "trajectory.npz", "robot", "robot_source", "report.html", "replay.json"}
+)
 
 
 def check_result_folder(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The answer of a solve: design, motion, verdict. It can be saved, loaded, exported and solved from."""
+"""The answer of a solve: design, motion, verdict; saved, loaded, exported and solved from."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from codesign.transcription import Layout
 
 Vector = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class DesignValue:
@@ -53,8 +54,8 @@ class PhaseRecord:
 class Solution:
     """A design and its motion, with the verdict on both.
 
-    K knots, N = K − 1 intervals, nc contact points. Index k of an interval quantity acts from knot k
-    to knot k + 1.
+    K knots, N = K − 1 intervals, nc contact points. Entry k of an interval's quantity acts from
+    knot k to knot k + 1.
 
     Attributes:
         problem: name of the problem.
@@ -275,8 +276,8 @@ def _markers(problem: Problem) -> dict[str, list[float]]:
 def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
     """Return the status of an answer and what to tell the designer.
 
-    The audit decides: a solver that reports success with a residual above tolerance, or with contacts
-    that did positive work, is not believed.
+    The audit decides: a solver that reports success with a residual above tolerance, or with
+    contacts that did positive work, is not believed.
     """
     last = path.last
     meaning = meaning_of(last.result.return_status)
@@ -292,8 +293,8 @@ def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
         work = verdict.energy.worst_contact_work
         knot = int(np.argmax(verdict.energy.contact_work)) + 1
         return SolveStatus.NOT_PHYSICAL, (
-            f"contacts did {work:.3g} J of positive work in the interval before knot {knot}, more than "
-            "1 % of the actuator work; use more knots or a smaller step_range"
+            f"contacts did {work:.3g} J of positive work in the interval before knot {knot}, more "
+            "than 1 % of the actuator work; use more knots or a smaller step_range"
         )
     status = SolveStatus.NOT_CONVERGED if finished else meaning.status
     advice = f"; {meaning.advice}" if meaning.advice else ""

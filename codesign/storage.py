@@ -37,7 +37,7 @@ def save(solution: Solution, folder: Path, command: str | None = None) -> Path:
             solution.compile(),
             folder / "report.html",
             question=solution.question or None,
-            markers=solution.markers,
+            markers={name: np.asarray(p) for name, p in solution.markers.items()},
             command=command,
         )
     except OSError as error:

@@ -42,7 +42,7 @@ class Terrain:
         return jnp.stack([forward, jnp.cross(normal, forward), normal])
 
     def gap(self, point: jax.Array) -> jax.Array:
-        """Return the signed distance φ of a world point (3,) from the surface; positive above; [m]."""
+        """Return the distance φ of a world point (3,) from the surface, positive above; [m]."""
         return (point[2] - self.height(point[:2])) * self.frame(point)[2, 2]
 
 

@@ -1,7 +1,7 @@
 """What objectives and constraints see: arrays over knots, by name, traceable by JAX.
 
-The same object serves the optimiser (arrays are tracers) and a finished solution (arrays are numbers),
-so that a term means the same in both.
+The same object serves the optimiser (arrays are tracers) and a finished solution (arrays are
+numbers), so that a term means the same in both.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from codesign.contact import ContactForces, world_force
 from codesign.dynamics import kinematics, point_jacobian
 from codesign.errors import ProblemError
 from codesign.plant import Plant, index_of
-from draft_core.realization import RealizedModel
 from draft_core.backend import jax, jnp, mjx
+from draft_core.realization import RealizedModel
 
 
 @dataclass

@@ -95,8 +95,6 @@ def contact_terms(
         axis=1,
     )
     cone = friction * forces.normal - jnp.sum(forces.tangent, axis=1)
-    product = (
-        gap * forces.normal + cone * forces.slide + jnp.sum(slack * forces.tangent, axis=1)
-    )
+    product = gap * forces.normal + cone * forces.slide + jnp.sum(slack * forces.tangent, axis=1)
     power = jnp.sum(local_force(forces) * local_velocity, axis=1)
     return ContactTerms(cone, slack, product, power)

@@ -6,9 +6,9 @@ motion (q, v, a) of a robot in gravity g becomes
 
     pose identity,   v' = (0, ω, q̇),   a' = (Rᵀ(v̇ − g), ω̇, q̈),   gravity 0,
 
-with R the base's rotation, ω in the base's axes as MuJoCo has it, and only the force on the base has
-to be turned back: f = R f'. The generalised forces are the same numbers as in the world frame; their
-derivatives are far sparser, which is what the optimiser pays for.
+with R the base's rotation and ω in the base's axes as MuJoCo has it. Only the force on the base has
+to be turned back, f = R f'. The generalised forces are the same numbers as in the world frame;
+their derivatives are far sparser, which is what the optimiser pays for.
 
 References:
     Featherstone (2008), Rigid Body Dynamics Algorithms, sec. 9.4 (floating bases).
@@ -49,8 +49,8 @@ def has_floating_base(model: RealizedModel) -> bool:
 def rotation_matrix(quaternion: jax.Array) -> jax.Array:
     """Return the rotation of a quaternion of any length, shape (3, 3).
 
-    It stays a rotation off the unit sphere, where a solver's iterates are: without the division they
-    could buy thrust with a longer quaternion.
+    It stays a rotation off the unit sphere, where a solver's iterates are: without the division
+    they could buy thrust with a longer quaternion.
     """
     w, x, y, z = quaternion
     scale = 2.0 / jnp.dot(quaternion, quaternion)

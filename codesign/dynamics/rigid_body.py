@@ -1,10 +1,11 @@
 """Inverse dynamics of a realised robot: τ = M(q) a + c(q, v) + d v − B(q) u − Σ Jᵀ λ.
 
-MuJoCo MJX supplies kinematics and the recursive Newton–Euler pass. Two things are replaced, neither of
-which changes a value:
+MuJoCo MJX supplies kinematics and the recursive Newton–Euler pass. Two things are replaced, neither
+of which changes a value:
 
 - MJX builds spatial inertias from principal moments in a principal frame, which a design-dependent
-  body only has through an eigen-decomposition. Here they come from the full tensor in the body frame.
+  body only has through an eigen-decomposition. Here they come from the full tensor in the body
+  frame.
 - MJX refers spatial vectors to the centre of mass of the whole tree, which couples every joint with
   every other. Here they refer to the origin of the base's frame (`base_frame`), so that the
   derivatives of one limb's terms hold no entry of another's.
@@ -15,12 +16,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from mujoco.mjx._src import smooth, support
 
 from codesign.dynamics.base_frame import BaseFrame, has_floating_base, into_base_frame
 from draft_core import Robot
 from draft_core.backend import jax, jnp, mjx, mujoco
 from draft_core.realization import RealizedModel
-from mujoco.mjx._src import smooth, support
 
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
 _SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
@@ -119,7 +120,7 @@ def _motion_axes(model: RealizedModel, data: mjx.Data) -> jax.Array:
 
 
 def _spatial_inertia(model: RealizedModel, data: mjx.Data) -> jax.Array:
-    """Return MJX's `cinert` (nbody, 10) about the origin, from full tensors about centres of mass."""
+    """Return MJX's `cinert` (nbody, 10) about the origin, from each body's full tensor."""
 
     def about_origin(inertia: Any, rotation: Any, center: Any, mass: Any) -> jax.Array:
         turned = rotation @ inertia @ rotation.T

@@ -103,7 +103,9 @@ class _Block:
 def variable_scale(plant: Plant, layout: Layout, duration: float) -> Vector:
     """Return the physical amount of one unit of every decision variable, shape (n,)."""
     weight, space = plant.weight, plant.space
-    limits = np.abs(np.asarray(plant.robot.effort_limits(dict(zip(space.names, space.initial)))))
+    limits = np.abs(
+        np.asarray(plant.robot.effort_limits(dict(zip(space.names, space.initial, strict=True))))
+    )
     effort = np.where(np.isfinite(limits).all(axis=1), limits.max(axis=1), weight)
     scale = np.ones(layout.size)
     f = layout.fields
@@ -139,9 +141,7 @@ def assemble(
     intervals = _interval_block(
         function, layout, per_interval, scale, x, p, multipliers[:split], clock
     )
-    user, objective, gradient = _user_block(
-        terms, scale, x, p, lam_f, multipliers[split:], clock
-    )
+    user, objective, gradient = _user_block(terms, scale, x, p, lam_f, multipliers[split:], clock)
     g = ca.vertcat(intervals.value, user.value)
     jacobian = _stack([intervals.jacobian, user.jacobian], [0, split], (g.numel(), n))
     hessian = _stack([intervals.hessian, user.hessian], [0, 0], (n, n))
@@ -194,7 +194,7 @@ def _interval_block(
     index, count = layout.interval_index, sum(group.size for group in rows)
     widths = [layout.nq, layout.nv, layout.nq, layout.nv, layout.nu]
     widths += [layout.nc, 4 * layout.nc, layout.nc, 1, layout.n_design]
-    example = [np.zeros(w) for w in widths]
+    example: list[Any] = [np.zeros(w) for w in widths]
     example[-2] = np.ones(())
     traced = to_casadi(function, *example, name="interval")
     clock.mark("trace intervals")

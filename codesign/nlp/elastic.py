@@ -1,9 +1,10 @@
 """Feasibility as a program that always has an answer: the task's rows may stretch, at a price.
 
-    min Σ (s⁺ + s⁻)   s.t.   g_task + s⁺ − s⁻ within its bounds,   all other rows as they are,   s ≥ 0
+    min Σ (s⁺ + s⁻)   s.t.   g_task + s⁺ − s⁻ within bounds,   all other rows as they are,   s ≥ 0
 
-At zero stretch the point is feasible. Above zero, converged, no small change of design and motion meets
-the task, and the stretched rows say what cannot be met and by how much. Physics never stretches.
+At zero stretch the point is feasible. Above zero, converged, no small change of design and motion
+meets the task, and the stretched rows say what cannot be met and by how much. Physics never
+stretches.
 """
 
 from __future__ import annotations
@@ -86,9 +87,7 @@ def elastic(program: NonlinearProgram) -> ElasticProgram:
         {"x": y, "p": p, "f": cost, "g": g},
         {
             "jac_g": ca.Function("jac_g", [y, p], [g, ca.horzcat(jacobian, spread)]),
-            "hess_lag": ca.Function(
-                "hess_lag", [y, p, lam_f, lam_g], [ca.diagcat(hessian, empty)]
-            ),
+            "hess_lag": ca.Function("hess_lag", [y, p, lam_f, lam_g], [ca.diagcat(hessian, empty)]),
             "grad_f": ca.Function("grad_f", [y, p], [cost, gradient]),
         },
     )

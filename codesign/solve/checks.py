@@ -22,9 +22,7 @@ def idle_design(plant: Plant, program: NonlinearProgram) -> tuple[str, ...]:
     gradient = np.array(program.derivatives["grad_f"](_probe(program), _PARAMETERS)[1]).ravel()
     names = zip(plant.space.names, program.layout.fields["design"].tolist(), strict=True)
     return tuple(
-        name
-        for name, i in names
-        if columns[i] == 0 and i not in in_hessian and gradient[i] == 0.0
+        name for name, i in names if columns[i] == 0 and i not in in_hessian and gradient[i] == 0.0
     )
 
 
@@ -51,8 +49,8 @@ def require_live_rows(program: NonlinearProgram) -> None:
         placed, label = program.place(int(np.argmax(broken)))
         which = f" ({label})" if label else ""
         raise ProblemError(
-            f"constraint '{placed.rows.name}'{which} depends on neither the motion nor the design, and "
-            "does not hold; state it on something that can change"
+            f"constraint '{placed.rows.name}'{which} depends on neither the motion nor the design, "
+            "and does not hold; state it on something that can change"
         )
 
 
@@ -65,12 +63,13 @@ def require_finite_start(program: NonlinearProgram, x: Vector) -> None:
     f, gradient = (np.array(v).ravel() for v in program.derivatives["grad_f"](x, _PARAMETERS))
     if not np.isfinite(f).all():
         raise ProblemError(
-            "the objective is NaN or infinite at the start; look for divisions, roots and logarithms in it"
+            "the objective is NaN or infinite at the start; "
+            "look for divisions, roots and logarithms in it"
         )
     if not np.isfinite(gradient).all():
         raise ProblemError(
-            "the objective's gradient is NaN or infinite at the start; a norm or a root at zero does "
-            "that: add a small constant under the root"
+            "the objective's gradient is NaN or infinite at the start; a norm or a root at zero "
+            "does that: add a small constant under the root"
         )
     g, jacobian = program.derivatives["jac_g"](x, _PARAMETERS)
     values = np.array(g).ravel()
@@ -82,8 +81,8 @@ def require_finite_start(program: NonlinearProgram, x: Vector) -> None:
         worst = np.zeros(len(values))
         worst[np.array(rows)[~np.isfinite(entries)]] = np.nan
         raise ProblemError(
-            f"the derivative of {_row_name(program, worst)} is NaN or infinite at the start; a norm or "
-            "a root at zero does that: add a small constant under the root"
+            f"the derivative of {_row_name(program, worst)} is NaN or infinite at the start; a "
+            "norm or a root at zero does that: add a small constant under the root"
         )
 
 
@@ -107,6 +106,6 @@ def require_peaks_pushed_down(program: NonlinearProgram, x: Vector) -> None:
     if (slopes < 0).any():
         name = program.peaks[int(np.argmin(slopes))][0]
         raise ProblemError(
-            f"the objective falls as '{name}' grows; a peak can only be pushed down. To keep something "
-            "large, constrain it with at_least()"
+            f"the objective falls as '{name}' grows; a peak can only be pushed down. To keep "
+            "something large, constrain it with at_least()"
         )

@@ -115,7 +115,8 @@ def solve(
         start: an earlier solution to begin from instead of a random start.
         time_limit: wall time for everything, building included; [s].
         relaxations: complementarity relaxations ε to pass through, decreasing.
-        progress: called while the solve runs; None draws a line on a terminal and is silent elsewhere.
+        progress: called while the solve runs; None draws a line on a terminal and is silent
+        elsewhere.
 
     Raises:
         ProblemError: the problem is stated wrongly.
@@ -155,7 +156,9 @@ def _check_settings(
         raise SolverError(f"time_limit is {time_limit!r}; it must be a positive number of seconds")
     values = np.asarray(relaxations, dtype=float)
     if not len(values) or not np.all(np.diff(values) < 0) or values[-1] <= 0:
-        raise SolverError(f"relaxations are {list(relaxations)}; they must be positive and decrease")
+        raise SolverError(
+            f"relaxations are {list(relaxations)}; they must be positive and decrease"
+        )
 
 
 def _is_better(a: Solution, b: Solution) -> bool:
@@ -180,7 +183,10 @@ def _solve_once(
 
     program = ready.program
     low, high = variable_bounds(
-        ready.plant, program.layout, problem.duration, tuple(problem.step_range)
+        ready.plant,
+        program.layout,
+        problem.duration,
+        (problem.step_range[0], problem.step_range[1]),
     )
     for name in ready.idle_design:
         i = program.layout.fields["design"][ready.plant.space.names.index(name)]

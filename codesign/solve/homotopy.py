@@ -1,8 +1,9 @@
 """Tightening the complementarity relaxation ε over warm-started solves.
 
-Each stage solves the program at one ε from the previous stage's point. Where that fails, a feasibility
-stage comes between (`codesign.nlp.elastic`): it finds a point that meets the task, from which the
-objective is tried again, or it finds that the task cannot be met nearby, and says which part.
+Each stage solves the program at one ε from the previous stage's point. Where that fails, a
+feasibility stage comes between (`codesign.nlp.elastic`): it finds a point that meets the task, from
+which the objective is tried again, or it finds that the task cannot be met nearby, and says which
+part.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def follow(
         began: `time.monotonic()` at which the whole solve began; [s].
     """
     walk = _Walk(solvers, bounds, stop, report, began, [])
-    x = start.x
+    x, result = start.x, None
     for relaxation in relaxations:
         result = walk.run("objective", relaxation, x)
         if stop:
@@ -135,4 +136,5 @@ def follow(
             if stop or not result.converged:
                 return Path(tuple(walk.stages), result.point, stop.reason if stop else None)
         x = result.point.x
+    assert result is not None, "an empty schedule"
     return Path(tuple(walk.stages), result.point)

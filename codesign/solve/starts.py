@@ -1,7 +1,7 @@
 """Where a solve begins, and the box it stays in.
 
-Poses are interpolated between keyframes, velocities are zero, contacts that touch the ground carry the
-robot's weight, and efforts are random (Spielberg et al. 2017, Sec. II-E).
+Poses are interpolated between keyframes, velocities are zero, contacts that touch the ground carry
+the robot's weight, and efforts are random (Spielberg et al. 2017, Sec. II-E).
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ def interpolate_keyframes(plant: Plant, keyframes: Sequence[Keyframe], fractions
     if not keyframes:
         return np.tile(plant.q_home, (len(fractions), 1))
     times = np.array([frame.at for frame in keyframes], dtype=float)
-    if not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0)) or min(times) < 0 or max(times) > 1:
+    if (
+        not (np.all(np.isfinite(times)) and np.all(np.diff(times) > 0))
+        or min(times) < 0
+        or max(times) > 1
+    ):
         raise ProblemError(
             f"keyframes are at {', '.join(f'{t:g}' for t in times)}; "
             "their fractions must increase from 0 to 1"
@@ -136,7 +140,7 @@ def _touching(plant: Plant, q: Vector) -> Vector:
 
 
 def effort_limits(plant: Plant) -> Vector:
-    """Return lower and upper effort limits at the initial design, shape (nu, 2); may be infinite."""
+    """Return effort limits at the initial design (nu, 2), lower and upper; may be infinite."""
     design = dict(zip(plant.space.names, plant.space.initial, strict=True))
     return np.asarray(plant.robot.effort_limits(design), dtype=float).reshape(-1, 2)
 

@@ -29,6 +29,9 @@ class Meaning:
 
 
 _TRY_STARTS = "try another seed, or keyframes closer to the motion you expect"
+_CHECK_TASK = (
+    f"check that the task is possible within the design's bounds and the duration; {_TRY_STARTS}"
+)
 
 _IPOPT: dict[str, Meaning] = {
     "Solve_Succeeded": Meaning(SolveStatus.SOLVED, "the solver converged", ""),
@@ -40,12 +43,12 @@ _IPOPT: dict[str, Meaning] = {
     "Infeasible_Problem_Detected": Meaning(
         SolveStatus.INFEASIBLE,
         "the solver reached a point where no small change reduces the constraint violation",
-        f"check that the task is possible within the design's bounds and the duration; {_TRY_STARTS}",
+        _CHECK_TASK,
     ),
     "Restoration_Failed": Meaning(
         SolveStatus.INFEASIBLE,
         "the solver lost the feasible region and could not find its way back",
-        f"check that the task is possible within the design's bounds and the duration; {_TRY_STARTS}",
+        _CHECK_TASK,
     ),
     "Not_Enough_Degrees_Of_Freedom": Meaning(
         SolveStatus.INFEASIBLE,
@@ -77,7 +80,7 @@ _IPOPT: dict[str, Meaning] = {
 IMPOSSIBLE = Meaning(
     SolveStatus.INFEASIBLE,
     "no small change of design and motion meets the task",
-    f"check that the task is possible within the design's bounds and the duration; {_TRY_STARTS}",
+    _CHECK_TASK,
 )
 
 STOPPED: dict[SolveStatus, Meaning] = {

@@ -5,4 +5,12 @@ from codesign.transcription.layout import Layout
 from codesign.transcription.rows import Rows
 from codesign.transcription.terms import UserTerms, user_terms
 
-__all__ = ["INTEGRATORS", "Layout", "Rows", "UserTerms", "interval_function", "interval_rows", "user_terms"]
+__all__ = [
+    "INTEGRATORS",
+    "Layout",
+    "Rows",
+    "UserTerms",
+    "interval_function",
+    "interval_rows",
+    "user_terms",
+]

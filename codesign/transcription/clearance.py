@@ -1,7 +1,8 @@
-"""Bodies without a contact point stay above the ground: the seed's automatic constraint for walkers.
+"""Bodies without a contact point stay above the ground.
 
-A body's lowest point is the lowest of its geoms': corners of a box, end centres less the radius of a
-capsule, the centre less the radius of a sphere, and for a cylinder the corners of its bounding box.
+A body's lowest point is the lowest of its geoms': corners of a box, end centres less the radius of
+a capsule, the centre less the radius of a sphere, and for a cylinder the corners of its bounding
+box.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import numpy as np
 
 from codesign.dynamics import MovingRobot
 from codesign.plant import Plant
-from draft_core.realization import RealizedModel
 from draft_core.backend import jax, jnp, mujoco
+from draft_core.realization import RealizedModel
 
 _BOX_CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 _ROUND_AXIS = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
@@ -63,7 +64,7 @@ def clearances(plant: Plant, model: RealizedModel, robot: MovingRobot) -> jax.Ar
 
 
 def _half_extents(kind: int, size: jax.Array) -> jax.Array:
-    """Return half extents of a geom's box in its own frame from MuJoCo's size triple, shape (3,)."""
+    """Return half extents (3,) of a geom's box in its own frame from MuJoCo's size triple."""
     if kind == int(mujoco.mjtGeom.mjGEOM_BOX):
         return size
     if kind == int(mujoco.mjtGeom.mjGEOM_CYLINDER):

@@ -4,14 +4,15 @@
     M(q_θ)(v⁺ − v)/h + c(q_θ, v_θ) + d v_θ = B(q_θ) u + Σ Jᵀ λ
 
 together with the contact terms of `codesign.contact` and the clearance of bodies that may not touch
-the ground. θ = 1 is backward Euler: it loses energy rather than makes it, so that what it overstates is
-effort, and contact belongs to it. θ = 1/2 is the implicit midpoint rule: second order, for robots
-without contact points.
+the ground. θ = 1 is backward Euler: it loses energy rather than makes it, so that what it
+overstates is effort, and contact belongs to it. θ = 1/2 is the implicit midpoint rule: second
+order, for robots without contact points.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from draft_core.backend import jax, jnp
 
 INTEGRATORS = {"backward_euler": 1.0, "implicit_midpoint": 0.5}  # name → θ
 PASSIVITY_SHARE = 0.1  # of the relaxation ε, that contacts may feed in; [W] per unit of weight
-Array = jax.Array
+Array: TypeAlias = jax.Array
 IntervalFunction = Callable[..., Array]
 
 
@@ -47,7 +48,7 @@ def interval_function(plant: Plant, integrator: str = "backward_euler") -> Inter
     """
     theta = INTEGRATORS[integrator]
     contacts = plant.robot.contacts
-    joint_types = np.array(plant.nominal.jnt_type)
+    joint_types = [int(kind) for kind in plant.nominal.jnt_type]
 
     def residuals(
         q0: Array,

@@ -60,7 +60,7 @@ class Layout:
 
     @cached_property
     def fields(self) -> dict[str, Index]:
-        """Index of every field: q (K, nq), v (K, nv), u (N, nu), normal, tangent, slide, dt, …"""
+        """Index of every field, in its shape: q (K, nq), v (K, nv), u (N, nu), and so on."""
         starts = np.arange(self.knots) * self.block
         offset = 0
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Rows:
-    """One named group of rows lower ≤ (value / scale) − relaxation·ε ≤ upper, bounds in scaled units.
+    """One named group of rows: lower ≤ value / scale − relaxation·ε ≤ upper.
 
     Attributes:
         name: what reports call the group.
@@ -20,7 +20,7 @@ class Rows:
         lower: scaled lower bounds, shape (m,).
         upper: scaled upper bounds, shape (m,).
         scale: physical amount of one scaled unit, shape (m,).
-        relaxation: multiple of the complementarity relaxation ε by which the upper bound is widened.
+        relaxation: multiple of the complementarity relaxation ε by which the upper bound widens.
         knot: knot of the rows; None for rows that span knots or that every interval has.
     """
 

@@ -105,9 +105,10 @@ def _evaluate(
 
 
 def automatic_constraints(problem: Problem, traj: Trajectory) -> list[Constraint]:
-    """Return what every problem has: its duration, unit quaternions and feet above the ground at knot 0.
+    """Return what every problem has: a duration, unit quaternions and feet above ground at knot 0.
 
-    Later knots need neither of the last two: steps keep a quaternion's norm, and intervals watch gaps.
+    Later knots need neither of the last two: steps keep a quaternion's norm, and intervals watch
+    gaps.
     """
     first = traj.knot(0)
     found = [at_most(jnp.sum(traj.dt), problem.duration, name="duration", unit="s")]

@@ -11,7 +11,14 @@ from codesign import Keyframe, Problem, Trajectory
 from codesign.constraints import Constraint, at_rest, base_position, site_position, standing
 from codesign.objectives import design_change, peak_torque
 
-_TRIPODS = {"leg_fl": 0.0, "leg_mr": 0.0, "leg_rl": 0.0, "leg_fr": np.pi, "leg_ml": np.pi, "leg_rr": np.pi}
+_TRIPODS = {
+    "leg_fl": 0.0,
+    "leg_mr": 0.0,
+    "leg_rl": 0.0,
+    "leg_fr": np.pi,
+    "leg_ml": np.pi,
+    "leg_rr": np.pi,
+}
 
 
 class Hexapod(Problem):

@@ -7,14 +7,13 @@ from codesign.terrain import FLAT, Terrain
 from codesign.tracing import evaluate
 from draft_core.backend import jax, jnp
 
-LEVEL = np.eye(3)[None]
+LEVEL = jnp.eye(3)[None]
 
 
 def terms(normal, tangent, slide, gap, velocity, friction=0.5):
-    forces = ContactForces(np.array([normal]), np.array([tangent]), np.array([slide]))
-    return contact_terms(
-        forces, np.array([gap]), np.array([velocity]), LEVEL, np.array([friction])
-    )
+    array = jnp.array
+    forces = ContactForces(array([normal]), array([tangent]), array([slide]))
+    return contact_terms(forces, array([gap]), array([velocity]), LEVEL, array([friction]))
 
 
 def test_a_resting_foot_meets_every_condition() -> None:

@@ -7,7 +7,7 @@ import pytest
 from codesign.dynamics import integrate_position
 from codesign.dynamics.integration import rotation_quaternion
 from codesign.tracing import evaluate
-from draft_core.backend import jax
+from draft_core.backend import jax, jnp
 from tests.support import DESIGNS, plant, random_configuration
 
 
@@ -19,7 +19,7 @@ def test_step_equals_mujocos_own(name: str) -> None:
         q, v = random_configuration(model, rng), rng.normal(size=model.nv)
         expected = q.copy()
         mujoco.mj_integratePos(model, expected, v, dt)
-        kinds = np.array(model.jnt_type)
+        kinds = [int(kind) for kind in model.jnt_type]
         got = evaluate(lambda q, v, h, kinds=kinds: integrate_position(kinds, q, v, h), q, v, dt)
         np.testing.assert_allclose(got, expected, atol=1e-14)
 
@@ -27,10 +27,12 @@ def test_step_equals_mujocos_own(name: str) -> None:
 def test_quaternion_keeps_its_norm_over_a_thousand_steps() -> None:
     rng = np.random.default_rng(1)
     q = np.array([0.0, 0, 0, 1, 0, 0, 0])
-    free = np.array([int(mujoco.mjtJoint.mjJNT_FREE)])
+    free = [int(mujoco.mjtJoint.mjJNT_FREE)]
     for _ in range(1000):
         q = np.asarray(
-            evaluate(lambda q, v: integrate_position(free, q, v, 0.3), q, rng.normal(size=6) * 5)
+            evaluate(
+                lambda q, v, h: integrate_position(free, q, v, h), q, rng.normal(size=6) * 5, 0.3
+            )
         )
     # each step rounds at 1e-16 and nothing pulls the norm either way
     assert abs(np.linalg.norm(q[3:]) - 1.0) < 1e-12
@@ -50,6 +52,12 @@ def test_derivatives_join_at_the_switch_to_the_series() -> None:
     # the series takes over at |w| = 1e-4; value, gradient and Hessian may not jump there
     axis = np.array([0.6, 0.0, 0.8])
     below, above = 0.9999e-4 * axis, 1.0001e-4 * axis
-    for function in (rotation_quaternion, jax.jacfwd(rotation_quaternion), jax.hessian(rotation_quaternion)):
+    for function in (
+        rotation_quaternion,
+        jax.jacfwd(rotation_quaternion),
+        jax.hessian(rotation_quaternion),
+    ):
         # what is left is the change of the function itself over 2e-8 rad, and √ε of the direct form
-        np.testing.assert_allclose(function(below), function(above), atol=1e-7)
+        np.testing.assert_allclose(
+            function(jnp.array(below)), function(jnp.array(above)), atol=1e-7
+        )

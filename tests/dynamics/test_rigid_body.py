@@ -31,10 +31,16 @@ def test_inverse_dynamics_equals_mujoco_at_random_designs(name: str) -> None:
     for _ in range(3):
         design = random_design(p, rng)
         model, data = compiled(p, design)
-        q, v, a = random_configuration(model, rng), rng.normal(size=model.nv), rng.normal(size=model.nv)
+        q, v, a = (
+            random_configuration(model, rng),
+            rng.normal(size=model.nv),
+            rng.normal(size=model.nv),
+        )
         data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
         mujoco.mj_inverse(model, data)
-        got = evaluate(lambda d, *m: inverse_dynamics(p.realize(d), p.template, *m)[0], design, q, v, a)
+        got = evaluate(
+            lambda d, *m: inverse_dynamics(p.realize(d), p.template, *m)[0], design, q, v, a
+        )
         np.testing.assert_allclose(got, data.qfrc_inverse, rtol=1e-10, atol=1e-11)
 
 

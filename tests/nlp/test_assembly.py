@@ -10,7 +10,10 @@ from codesign.nlp.scatter import scatter
 from problems.hexapod.problem import Hexapod
 from problems.quadcopter.problem import Quadcopter
 
-PROBLEMS = {"hexapod": lambda: Hexapod(knots=4, beta=1.0), "quadcopter": lambda: Quadcopter(knots=5)}
+PROBLEMS = {
+    "hexapod": lambda: Hexapod(knots=4, beta=1.0),
+    "quadcopter": lambda: Quadcopter(knots=5),
+}
 
 
 @pytest.fixture(scope="module", params=PROBLEMS)
@@ -53,11 +56,15 @@ def test_hessian_equals_finite_differences_of_the_gradient(program) -> None:
         return 0.7 * gradient + np.array(jac_g(x, p)[1]).T @ lam
 
     h = 1e-6
-    expected = (lagrangian_gradient(x + h * direction) - lagrangian_gradient(x - h * direction)) / (2 * h)
+    expected = (lagrangian_gradient(x + h * direction) - lagrangian_gradient(x - h * direction)) / (
+        2 * h
+    )
     upper = np.array(program.derivatives["hess_lag"](x, p, 0.7, lam))
     full = upper + np.triu(upper, 1).T
     assert np.all(np.tril(upper, -1) == 0)
-    np.testing.assert_allclose(full @ direction, expected, atol=1e-6 * max(1.0, np.abs(expected).max()))
+    np.testing.assert_allclose(
+        full @ direction, expected, atol=1e-6 * max(1.0, np.abs(expected).max())
+    )
 
 
 def test_every_row_has_a_name(program) -> None:

@@ -36,7 +36,9 @@ def test_midpoint_finds_the_mass_of_the_half_swing() -> None:
     assert solution.success, solution.message
     # the midpoint rule turns by 2 atan(ω h / 2) a step, π in 25: m = k (h / (2 tan(π / 50)))²
     h = HalfSwing.duration / 25
-    assert solution.design["mass"] == pytest.approx(100 * (h / (2 * np.tan(np.pi / 50))) ** 2, rel=1e-4)
+    assert solution.design["mass"] == pytest.approx(
+        100 * (h / (2 * np.tan(np.pi / 50))) ** 2, rel=1e-4
+    )
     assert solution.design["mass"] == pytest.approx(5.0, rel=3e-3)
 
 

@@ -36,7 +36,7 @@ def test_every_entry_can_be_described() -> None:
 def test_variable_count_of_the_hexapod_follows_from_the_seeds_formula() -> None:
     # (2n + m + 6l) K + p + 1 + (K − 1)(5l + 1) = 1528 for n = 12, m = 6, l = 6, p = 6, K = 16.
     # Ours: a quaternion adds one number per knot; efforts and forces belong to intervals, of which
-    # there is one fewer than knots (−(m + 6l)); summed complementarity needs no slacks (−5l (K − 1)).
+    # there is one fewer than knots (−(m + 6l)); summed products need no slacks (−5l (K − 1)).
     knots, n, m, contacts, p = 16, 12, 6, 6, 6
     printed = (2 * n + m + 6 * contacts) * knots + p + 1 + (knots - 1) * (5 * contacts + 1)
     assert printed == 1528
