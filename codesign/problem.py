@@ -40,9 +40,8 @@ class Problem:
     overrides the class's `beta`.
 
     Attributes:
-        robot: robot folder; relative paths are looked up beside the class's file, then in the
-        working
-            directory.
+        robot: robot folder; a relative path is looked up beside the file of the class that states
+            it, then in the working directory.
         design: design variables, name → (lower, upper) or (lower, upper, initial) in SI units; the
             initial value is the robot folder's own unless given.
         duration: longest duration of the motion; [s].
@@ -137,9 +136,10 @@ class Problem:
                 f"{type(self).__name__} names no robot: set robot = 'path/to/folder'"
             )
         given = Path(self.robot)
+        owner = next(kind for kind in type(self).__mro__ if "robot" in vars(kind))
         try:
-            beside = Path(inspect.getfile(type(self))).resolve().parent
-        except (OSError, TypeError):
+            beside = Path(inspect.getfile(owner)).resolve().parent
+        except (OSError, TypeError):  # a class typed at a prompt has no file
             beside = Path.cwd()
         project = Path(__file__).resolve().parents[1]
         places = (

@@ -188,11 +188,11 @@ def actuator_force(
     force = jnp.zeros(model.nv)
     for index, actuator in enumerate(robot.actuators):
         gear = model.actuator_gear[index]
-        if actuator.kind == "motor":
+        if actuator.site_id is None:
             dof = int(model.jnt_dofadr[actuator.joint_id])
             force = force.at[dof].add(gear[0] * u[index])
         else:
-            force = force + _thruster_force(model, moving, int(actuator.site_id), gear * u[index])
+            force = force + _thruster_force(model, moving, actuator.site_id, gear * u[index])
     return force
 
 

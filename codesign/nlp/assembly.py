@@ -28,6 +28,7 @@ from codesign.transcription import (
     interval_function,
     interval_rows,
 )
+from codesign.transcription.limits import numeric_limits
 
 Vector = NDArray[np.float64]
 
@@ -103,9 +104,7 @@ class _Block:
 def variable_scale(plant: Plant, layout: Layout, duration: float) -> Vector:
     """Return the physical amount of one unit of every decision variable, shape (n,)."""
     weight, space = plant.weight, plant.space
-    limits = np.abs(
-        np.asarray(plant.robot.effort_limits(dict(zip(space.names, space.initial, strict=True))))
-    )
+    limits = np.abs(numeric_limits(plant, np.asarray(space.initial)).effort)
     effort = np.where(np.isfinite(limits).all(axis=1), limits.max(axis=1), weight)
     scale = np.ones(layout.size)
     f = layout.fields

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from codesign.errors import ProblemError
 from codesign.plant import Plant, index_of
 from codesign.transcription import Layout
+from codesign.transcription.limits import Limits, moving_limits, numeric_limits
 
 Vector = NDArray[np.float64]
 
@@ -108,7 +109,7 @@ def initial_point(
     rng = np.random.default_rng(seed)
     knots, intervals, nc = layout.knots, layout.intervals, layout.nc
     q = interpolate_keyframes(plant, keyframes, np.linspace(0.0, 1.0, knots))
-    limits = effort_limits(plant)
+    limits = numeric_limits(plant, np.asarray(plant.space.initial)).effort
     low, high = (np.clip(limits[:, i], -plant.weight, plant.weight) for i in (0, 1))
     middle = np.clip(0.0, low, high)
     u = middle + _EFFORT_SPREAD * (rng.uniform(low, high, (intervals, layout.nu)) - middle)
@@ -139,12 +140,6 @@ def _touching(plant: Plant, q: Vector) -> Vector:
     return touching
 
 
-def effort_limits(plant: Plant) -> Vector:
-    """Return effort limits at the initial design (nu, 2), lower and upper; may be infinite."""
-    design = dict(zip(plant.space.names, plant.space.initial, strict=True))
-    return np.asarray(plant.robot.effort_limits(design), dtype=float).reshape(-1, 2)
-
-
 def variable_bounds(
     plant: Plant, layout: Layout, duration: float, step_range: tuple[float, float]
 ) -> tuple[Vector, Vector]:
@@ -158,12 +153,12 @@ def variable_bounds(
     """
     low, high = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
     f = layout.fields
-    q_low, q_high = _configuration_box(plant)
+    fixed = _fixed_limits(plant)
+    q_low, q_high = _configuration_box(plant, fixed)
     low[f["q"]], high[f["q"]] = q_low, q_high
-    speed = _speed_limits(plant)
+    speed = _speed_box(plant, fixed)
     low[f["v"]], high[f["v"]] = -speed, speed
-    limits = effort_limits(plant)
-    low[f["u"]], high[f["u"]] = limits[:, 0], limits[:, 1]
+    low[f["u"]], high[f["u"]] = fixed.effort[:, 0], fixed.effort[:, 1]
     for name in ("normal", "tangent", "slide"):
         low[f[name]] = 0.0
     step = duration / layout.intervals
@@ -172,28 +167,37 @@ def variable_bounds(
     return low, high
 
 
-def _configuration_box(plant: Plant) -> tuple[Vector, Vector]:
-    """Return bounds of q: joint ranges where stated, unit quaternion entries, else a full turn."""
+def _fixed_limits(plant: Plant) -> Limits:
+    """Return the limits that bound variables; those that move with the design are rows instead."""
+    found = numeric_limits(plant, np.asarray(plant.space.initial))
+    moving = moving_limits(plant)
+    found.effort[list(moving.effort)] = (-np.inf, np.inf)
+    found.speed[list(moving.speed)] = np.inf
+    found.range[list(moving.range)] = (-np.inf, np.inf)
+    return found
+
+
+def _configuration_box(plant: Plant, fixed: Limits) -> tuple[Vector, Vector]:
+    """Return bounds of q: joint ranges, unit quaternion entries, and a full turn of a hinge."""
     model = plant.nominal
     low, high = np.full(model.nq, -np.inf), np.full(model.nq, np.inf)
-    for joint, kind in enumerate(model.jnt_type):
+    for joint, kind in enumerate(int(k) for k in model.jnt_type):
         start = int(model.jnt_qposadr[joint])
-        if int(kind) in (int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)):
-            first = start + (3 if int(kind) == int(mujoco.mjtJoint.mjJNT_FREE) else 0)
+        if kind in (int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)):
+            first = start + (3 if kind == int(mujoco.mjtJoint.mjJNT_FREE) else 0)
             low[first : first + 4], high[first : first + 4] = -1.1, 1.1
-        elif model.jnt_limited[joint]:
-            low[start], high[start] = model.jnt_range[joint]
-        elif int(kind) == int(mujoco.mjtJoint.mjJNT_HINGE):
-            low[start], high[start] = -2 * np.pi, 2 * np.pi
+        else:
+            turn = 2 * np.pi if kind == int(mujoco.mjtJoint.mjJNT_HINGE) else np.inf
+            stated = fixed.range[joint] if model.jnt_limited[joint] else (-turn, turn)
+            low[start], high[start] = stated
     return low, high
 
 
-def _speed_limits(plant: Plant) -> Vector:
+def _speed_box(plant: Plant, fixed: Limits) -> Vector:
     """Return the top speed of each degree of freedom; infinite where no motor sets one, (nv,)."""
     speed = np.full(plant.nominal.nv, np.inf)
-    for actuator in plant.robot.actuators:
-        limit = getattr(actuator, "speed_limit", None)
-        if actuator.kind == "motor" and limit is not None:
+    for actuator, limit in zip(plant.robot.actuators, fixed.speed, strict=True):
+        if actuator.joint_id is not None:
             dof = int(plant.nominal.jnt_dofadr[actuator.joint_id])
             speed[dof] = min(speed[dof], float(limit))
     return speed

@@ -26,6 +26,14 @@ from codesign.dynamics import (
 )
 from codesign.plant import Plant, coordinate_labels
 from codesign.transcription.clearance import clearance_labels, clearances
+from codesign.transcription.limits import (
+    effort_margin_labels,
+    effort_margins,
+    limits,
+    moving_limits,
+    state_margin_labels,
+    state_margins,
+)
 from codesign.transcription.rows import Rows, rows_of
 from draft_core.backend import jax, jnp
 
@@ -47,6 +55,7 @@ def interval_function(plant: Plant, integrator: str = "backward_euler") -> Inter
         units and returns one flat array in the order of `interval_rows`.
     """
     theta = INTEGRATORS[integrator]
+    moving = moving_limits(plant)
     contacts = plant.robot.contacts
     joint_types = [int(kind) for kind in plant.nominal.jnt_type]
 
@@ -82,6 +91,10 @@ def interval_function(plant: Plant, integrator: str = "backward_euler") -> Inter
             terms = contact_terms(forces, gap, velocity, frame, friction)
             contact_parts = [gap, terms.cone, terms.slack, terms.product, terms.power]
         parts += [needed - supplied, *contact_parts, clearances(plant, model, robot)]
+        if any((moving.effort, moving.speed, moving.range)):
+            at = limits(plant, dict(zip(plant.space.names, design, strict=True)))
+            parts.append(effort_margins(plant, moving, u, at))
+            parts.append(state_margins(plant, moving, q1, v1, at))
         return jnp.concatenate([jnp.ravel(part) for part in parts])
 
     return residuals
@@ -113,4 +126,11 @@ def interval_rows(plant: Plant) -> list[Rows]:
     labels = clearance_labels(plant)
     if labels:
         rows.append(rows_of("ground clearance", "m", labels, 0.0, inf))
+    moving = moving_limits(plant)
+    if moving.effort:
+        labels = effort_margin_labels(plant, moving)
+        rows.append(rows_of("effort limit", "N m or N", labels, 0.0, inf, weight))
+    if moving.speed or moving.range:
+        labels = state_margin_labels(plant, moving)
+        rows.append(rows_of("joint limit", "rad/s, rad or m", labels, 0.0, inf))
     return rows

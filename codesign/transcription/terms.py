@@ -17,6 +17,12 @@ from codesign.errors import ProblemError
 from codesign.plant import Plant
 from codesign.trajectory import Peak, PeakCollector, Trajectory
 from codesign.transcription.layout import Layout
+from codesign.transcription.limits import (
+    limits,
+    moving_limits,
+    state_margin_labels,
+    state_margins,
+)
 from codesign.transcription.rows import Rows
 from draft_core.backend import jax, jnp, mujoco
 
@@ -125,6 +131,13 @@ def automatic_constraints(problem: Problem, traj: Trajectory) -> list[Constraint
     if traj.plant.robot.contacts:
         names = traj.plant.robot.contact_names
         found.append(at_least(first.gap(), 0.0, name="gap", unit="m", labels=names, knot=0))
+    moving = moving_limits(traj.plant)
+    if moving.speed or moving.range:
+        labels = state_margin_labels(traj.plant, moving)
+        margins = state_margins(
+            traj.plant, moving, first.q, first.v, limits(traj.plant, dict(traj.design))
+        )
+        found.append(at_least(margins, 0.0, name="joint limit", labels=labels, knot=0))
     return found
 
 
