@@ -1,4 +1,4 @@
-"""The command line: list, solve, show, export, compile.
+"""The command line: list, solve, show, replay, export, compile.
 
 Exit status: 0 done, 1 solved nothing (the report says why), 2 bad input (one line on stderr).
 Heavy packages are imported inside the commands, so that help and mistakes are quick.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from codesign.errors import CodesignError, ProblemError
+from codesign.errors import CodesignError, ProblemError, SolutionError
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
@@ -101,6 +101,23 @@ def export_command(
     if not solution.success:
         _warn(f"this solution is no success ({solution.message}); exported as it is")
     _say(str(solution.export(out) / "robot.xml"))
+
+
+@app.command("replay")
+def replay_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that a solve wrote.")],
+) -> None:
+    """Simulate a saved solution's plan in MuJoCo under feedback; writes DIR/replay.json."""
+    from codesign import load
+
+    result = load(folder).replay()
+    try:
+        result.save(folder / "replay.json")
+    except OSError as error:
+        raise SolutionError(f"cannot write to '{folder}': {error.strerror}") from error
+    rows = [["fell", "yes" if result.fell else "no"]]
+    rows += [[k, f"{v:.4g}"] for k, v in result.to_json().items() if k != "fell"]
+    _say(_columns([[name.replace("_", " "), value] for name, value in rows]))
 
 
 @app.command("compile")

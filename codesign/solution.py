@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from codesign.plant import Plant
     from codesign.problem import Problem
+    from codesign.replay import Replay
     from codesign.solve.driver import Transcription
     from codesign.solve.homotopy import Path as HomotopyPath
     from codesign.transcription import Layout
@@ -80,6 +81,7 @@ class Solution:
         wall_s: wall time of the solve, building included; [s].
         build_s: time of tracing and differentiation; [s].
         robot_folder: robot folder the problem was stated with.
+        terrain: name of the ground it moves on.
         question: the problem in a sentence.
         markers: points of the world to show in pictures, name → (x, y, z); [m].
         versions: versions of the packages that made it.
@@ -107,6 +109,7 @@ class Solution:
     wall_s: float
     build_s: float
     robot_folder: str
+    terrain: str = "flat ground"
     question: str = ""
     markers: Mapping[str, Sequence[float]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -180,6 +183,16 @@ class Solution:
 
         return draft_core.load(self.robot_folder).compile(self.design).model
 
+    def replay(self) -> Replay:
+        """Simulate the plan in MuJoCo at 1 kHz under feedback; see `codesign.replay`.
+
+        Raises:
+            SolutionError: the terrain is not level ground.
+        """
+        from codesign.replay import replay
+
+        return replay(self)
+
     def export(self, folder: str | Path) -> Path:
         """Write the robot as MJCF, with its resolved parameters, to a folder.
 
@@ -193,7 +206,10 @@ class Solution:
         return target
 
     def save(self, folder: str | Path, command: str | None = None) -> Path:
-        """Write solution.json, trajectory.npz, robot/, robot_source/ and report.html to a folder.
+        """Write the solution, its robot, its replay and its report to a folder.
+
+        The folder then holds solution.json, trajectory.npz, report.html, robot/ (MJCF),
+        robot_source/ (the robot's own files) and, for a success on level ground, replay.json.
 
         Args:
             folder: made if it is not there.
@@ -256,6 +272,7 @@ def solution_of(
         wall_s=wall_s,
         build_s=ready.build_seconds,
         robot_folder=str(problem.robot_folder()),
+        terrain=plant.terrain.name,
         question=_first_line(type(problem).__doc__),
         markers=_markers(problem),
         versions=package_versions(),

@@ -1,4 +1,4 @@
-"""Solutions on disk: solution.json, trajectory.npz, robot/ and report.html. No pickle."""
+"""Solutions on disk: solution.json, trajectory.npz, replay.json, robots, report.html. No pickle."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from codesign.errors import SolutionError
 from codesign.physics import EnergyAudit
 from codesign.solution import DesignValue, PhaseRecord, Solution
 from codesign.solve.status import SolveStatus
+from codesign.terrain import FLAT
 
 FORMAT = 1
 SOURCE = "robot_source"
@@ -31,6 +32,10 @@ def save(solution: Solution, folder: Path, command: str | None = None) -> Path:
         arrays = {name: getattr(solution, name) for name in ARRAYS}
         np.savez_compressed(folder / "trajectory.npz", **arrays)
         solution.export(folder / "robot")
+        if solution.success and solution.terrain == FLAT.name:
+            solution.replay().save(folder / "replay.json")
+        else:
+            (folder / "replay.json").unlink(missing_ok=True)
         _copy_source(Path(solution.robot_folder), folder / SOURCE)
         write_report(
             solution,
@@ -91,6 +96,7 @@ def to_json(solution: Solution) -> dict[str, Any]:
             "wall_s": solution.wall_s,
             "build_s": solution.build_s,
             "robot_folder": solution.robot_folder,
+            "terrain": solution.terrain,
             "question": solution.question,
             "markers": {name: list(point) for name, point in solution.markers.items()},
             "versions": dict(solution.versions),
@@ -159,6 +165,7 @@ def _from_json(record: dict[str, Any], arrays: dict[str, Any]) -> Solution:
         wall_s=_number(record["wall_s"]),
         build_s=_number(record["build_s"]),
         robot_folder=record["robot_folder"],
+        terrain=record["terrain"],
         question=record["question"],
         markers=record["markers"],
         versions=record["versions"],

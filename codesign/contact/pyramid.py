@@ -8,7 +8,7 @@ tangential velocity ψ and sliding slack γ ≥ 0:
 
 The products are all nonnegative, so their sum is relaxed to one inequality per contact, ≤ ε
 (Scholtes). Resting ground gives no energy, so that λ·v ≤ 0 as well: true of every exact solution,
-and what keeps coarse relaxed ones honest (docs/decisions/0001-energy-audit.md).
+and what keeps coarse relaxed ones honest (docs/decisions/0001-contacts-may-not-feed-energy.md).
 
 References:
     Stewart and Trinkle (1996); Posa, Cantu and Tedrake (2013); Spielberg et al. (2017), eq. 4-16.
