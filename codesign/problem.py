@@ -55,7 +55,7 @@ class Problem:
     design: Mapping[str, Sequence[float]] = {}
     duration: float = 1.0
     knots: int = 16
-    step_range: Sequence[float] = (0.2, 2.0)
+    step_range: Sequence[float] = (0.2, 1.5)
     terrain: Terrain | None = None
     integrator: str = "backward_euler"
 
@@ -108,8 +108,8 @@ class Problem:
         """Return rough poses that the start interpolates; none keeps the robot's own pose."""
         return ()
 
-    def markers(self) -> Mapping[str, Sequence[float]]:
-        """Return points of the world to show in pictures, name → (x, y, z) [m]."""
+    def markers(self, design: Mapping[str, float]) -> Mapping[str, Sequence[float]]:
+        """Return points of the world to show in pictures of a design, name → (x, y, z) [m]."""
         return {}
 
     @cached_property

@@ -274,7 +274,7 @@ def solution_of(
         robot_folder=str(problem.robot_folder()),
         terrain=plant.terrain.name,
         question=_first_line(type(problem).__doc__),
-        markers=_markers(problem),
+        markers=_markers(problem, design),
         versions=package_versions(),
         **{name: fields[name] for name in ("q", "v", "u", "dt", "normal", "tangent", "slide")},
     )
@@ -284,9 +284,10 @@ def _first_line(text: str | None) -> str:
     return (text or "").strip().split("\n")[0]
 
 
-def _markers(problem: Problem) -> dict[str, list[float]]:
+def _markers(problem: Problem, design: Mapping[str, float]) -> dict[str, list[float]]:
     """Return a problem's markers, stated as a method or as a plain mapping."""
-    stated = problem.markers if isinstance(problem.markers, Mapping) else problem.markers()
+    stated = problem.markers
+    stated = stated if isinstance(stated, Mapping) else stated(design)
     return {name: [float(x) for x in point] for name, point in stated.items()}
 
 

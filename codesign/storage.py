@@ -32,8 +32,9 @@ def save(solution: Solution, folder: Path, command: str | None = None) -> Path:
         arrays = {name: getattr(solution, name) for name in ARRAYS}
         np.savez_compressed(folder / "trajectory.npz", **arrays)
         solution.export(folder / "robot")
-        if solution.success and solution.terrain == FLAT.name:
-            solution.replay().save(folder / "replay.json")
+        replay = solution.replay() if solution.success and solution.terrain == FLAT.name else None
+        if replay is not None:
+            replay.save(folder / "replay.json")
         else:
             (folder / "replay.json").unlink(missing_ok=True)
         _copy_source(Path(solution.robot_folder), folder / SOURCE)
@@ -44,6 +45,7 @@ def save(solution: Solution, folder: Path, command: str | None = None) -> Path:
             question=solution.question or None,
             markers={name: np.asarray(p) for name, p in solution.markers.items()},
             command=command,
+            replay=replay,
         )
     except OSError as error:
         raise SolutionError(f"cannot write the solution to '{folder}': {error.strerror}") from error

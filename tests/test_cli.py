@@ -209,7 +209,9 @@ def test_default_result_folder_is_out_and_the_name(hover, tmp_path, monkeypatch,
     assert capsys.readouterr().out.strip() == str(Path("out") / "hover" / "report.html")
 
 
-@pytest.mark.parametrize("form", ["markers = {spot}", "def markers(self):\n        return {spot}"])
+@pytest.mark.parametrize(
+    "form", ["markers = {spot}", "def markers(self, design):\n        return {spot}"]
+)
 def test_markers_of_a_problem_are_shown_in_its_report(form, hover, tmp_path):
     marked = form.format(spot='{"button": (0.5, 0.0, 1.0)}')
     hover.write_text(hover.read_text().replace("    gentle = True\n", f"    {marked}\n\n"))

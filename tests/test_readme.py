@@ -30,6 +30,23 @@ def test_python_of_the_readme_runs(tmp_path, monkeypatch):
     assert 0.12 < solution.design["leg_length"] <= 0.20
 
 
+def test_python_of_the_problem_guide_runs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    guide = (ROOT / "docs/problem.md").read_text(encoding="utf-8")
+    names: dict = {"__name__": "guide"}
+    for block in re.findall(r"^```python\n(.*?)^```", guide, re.S | re.M):
+        exec(compile(block, "docs/problem.md", "exec"), names)
+    assert names["solution"].success
+
+
+def test_the_problem_guide_lists_every_option_and_status():
+    from codesign import Problem, SolveStatus
+
+    guide = (ROOT / "docs/problem.md").read_text(encoding="utf-8")
+    for name in (*Problem.option_names(), *map(str, SolveStatus)):
+        assert f"`{name}`" in guide
+
+
 def test_robot_of_the_readme_compiles(tmp_path):
     import draft_core
 

@@ -21,6 +21,7 @@ from codesign.report.poses import Motion, base_body, body_poses, frame_times, in
 from codesign.report.tables import audit_table, design_table, log_table, number, plain, table
 
 if TYPE_CHECKING:
+    from codesign.replay import Replay
     from codesign.solution import Solution
 
 #: Status -> what it means, for a reader who has not seen the solver.
@@ -45,6 +46,7 @@ def write_report(
     question: str | None = None,
     markers: Mapping[str, np.ndarray] | None = None,
     command: str | None = None,
+    replay: Replay | None = None,
 ) -> Path:
     """Write the report of a solution.
 
@@ -56,13 +58,20 @@ def write_report(
         question: what was asked, in a sentence.
         markers: named points of the world to show, e.g. a button [m].
         command: what a person types to get this solution again; a line of Python by default.
+        replay: how the plan fared in simulation, if it was tried.
 
     Returns:
         The path written.
     """
     path = Path(path)
     page = report_html(
-        solution, model, title=title, question=question, markers=markers, command=command
+        solution,
+        model,
+        title=title,
+        question=question,
+        markers=markers,
+        command=command,
+        replay=replay,
     )
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -81,6 +90,7 @@ def report_html(
     question: str | None = None,
     markers: Mapping[str, np.ndarray] | None = None,
     command: str | None = None,
+    replay: Replay | None = None,
 ) -> str:
     """Return the report as HTML; see `write_report`."""
     title = title or str(solution.problem)
@@ -88,12 +98,13 @@ def report_html(
     motion, script = _motion(solution, model, names, markers or {})
     plots = "".join(all_plots(solution, model, names)) if _is_drawable(solution) else ""
     body = [
-        _headline(solution, title, question),
+        _headline(solution, title, question, replay),
         _facts(solution, model),
         f"<h2>Motion</h2>{motion}",
         f"<h2>Design</h2>{design_table(solution.design_values)}",
         f'<h2>Over time</h2><div class="plots">{plots}</div>' if plots else "",
         f"<h2>Audit</h2>{_audit(solution)}",
+        f"<h2>Replay</h2>{_replay(replay)}" if replay is not None else "",
         f"<h2>Solver</h2>{log_table(solution.phases)}",
         f"<h2>Reproduce</h2>{_reproduce(solution, command)}",
         "<footer>Written by codesign. SI units throughout; angles are shown in degrees.</footer>",
@@ -125,10 +136,12 @@ def _is_drawable(solution: Solution) -> bool:
     )
 
 
-def _headline(solution: Solution, title: str, question: str | None) -> str:
+def _headline(solution: Solution, title: str, question: str | None, replay: Replay | None) -> str:
     verdict = _VERDICTS.get(str(solution.status)) or plain(solution.status)
     asked = f'<p class="question">{escape(question)}</p>' if question else ""
     message = f"<p>{escape(str(solution.message))}</p>" if solution.message else ""
+    if replay is not None and replay.fell:
+        message += "<p>In MuJoCo's own simulation this plan falls: see Replay below.</p>"
     notes = "".join(f"<p>Note: {escape(note)}.</p>" for note in solution.notes)
     return (
         f"<h1>{escape(title)}</h1>{asked}"
@@ -248,6 +261,24 @@ def _audit(solution: Solution) -> str:
         f"{table(['residual (scaled)', 'amount'], rows, numeric=(1,))}"
         f"<p></p>{audit_table(audit.worst)}"
     )
+
+
+def _replay(replay: Replay) -> str:
+    rows = [
+        ["base off the plan, at most", f"{number(replay.position_error, 3)} m"],
+        ["base off the plan, at the end", f"{number(replay.final_position_error, 3)} m"],
+        ["base tilted off the plan, at most", f"{number(np.degrees(replay.tilt_error), 3)}°"],
+        ["joints off the plan, root mean square", number(replay.joint_error, 3)],
+        ["time with an effort at its limit", f"{number(100 * replay.saturated, 2)} %"],
+    ]
+    verdict = (
+        "The robot fell: the plan holds on the optimiser's mesh, not under this feedback. Use more "
+        "knots, or constrain what it leans on."
+        if replay.fell
+        else "The robot stayed up."
+    )
+    how = "The plan under feedback in MuJoCo's own simulation, with its contacts, at 1 kHz."
+    return f"<p>{how} <strong>{verdict}</strong></p>{table(['what', 'amount'], rows, numeric=(1,))}"
 
 
 def _reproduce(solution: Solution, command: str | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class Hexapod(Problem):
     }
     duration = 4.0
     knots = 16
+    step_range = (0.5, 1.5)  # longer steps let it balance on one foot through a whole step
     beta = 0.0
     distance = 0.45
     button_height = 0.15
@@ -57,9 +58,10 @@ class Hexapod(Problem):
         yield base_position(traj, knot=-1, x=self.distance, y=0.0)
         yield site_position(traj, "nose", knot=-1, z=self.button_height)
 
-    def markers(self) -> dict[str, list[float]]:
-        """Return the button: half a body ahead of where the walk ends."""
-        return {"button": [self.distance + 1.05 / 2, 0.0, self.button_height]}
+    def markers(self, design: Mapping[str, float]) -> dict[str, list[float]]:
+        """Return the button, where the nose ends."""
+        ahead = design.get("body_x", 1.05) / 2
+        return {"button": [self.distance + ahead, 0.0, self.button_height]}
 
     def keyframes(self) -> list[Keyframe]:
         """Return a rough tripod gait: two steps of each tripod while the body rises."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class Quadcopter(Problem):
             place = traj.knot(k).base_position
             yield equal(place, point, name="waypoint", unit="m", labels=("x", "y", "z"), knot=k)
 
-    def markers(self) -> dict[str, list[float]]:
+    def markers(self, design: Mapping[str, float]) -> dict[str, list[float]]:
         """Return the waypoints."""
         return {str(k): list(point) for k, point in enumerate(self.waypoints().tolist())}
 
