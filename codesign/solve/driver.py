@@ -116,7 +116,7 @@ def solve(
         time_limit: wall time for everything, building included; [s].
         relaxations: complementarity relaxations ε to pass through, decreasing.
         progress: called while the solve runs; None draws a line on a terminal and is silent
-        elsewhere.
+            elsewhere.
 
     Raises:
         ProblemError: the problem is stated wrongly.
