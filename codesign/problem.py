@@ -121,13 +121,14 @@ class Problem:
             ProblemError: the folder does not exist.
         """
         import draft_core
-        from codesign.plant import Plant
+        from codesign.plant import Plant, robot_source
         from codesign.terrain import FLAT
         from draft_core.design import DesignSpace
 
         robot = draft_core.load(self.robot_folder())
         space = DesignSpace.of(robot, self.design)
-        return Plant(robot, space, FLAT if self.terrain is None else self.terrain)
+        terrain = FLAT if self.terrain is None else self.terrain
+        return Plant(robot, space, terrain, robot_source(robot.folder))
 
     def robot_folder(self) -> Path:
         """Return the robot folder, or refuse with the places that were tried."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from codesign.solve.driver import Transcription
     from codesign.solve.homotopy import Path as HomotopyPath
     from codesign.transcription import Layout
+    from draft_core import Robot
 
 Vector = NDArray[np.float64]
 
@@ -81,6 +82,8 @@ class Solution:
         wall_s: wall time of the solve, building included; [s].
         build_s: time of tracing and differentiation; [s].
         robot_folder: robot folder the problem was stated with.
+        robot: the robot as it was when the problem was read.
+        robot_source: names and texts of its files.
         terrain: name of the ground it moves on.
         question: the problem in a sentence.
         markers: points of the world to show in pictures, name → (x, y, z); [m].
@@ -109,6 +112,8 @@ class Solution:
     wall_s: float
     build_s: float
     robot_folder: str
+    robot: Robot = field(repr=False, compare=False)
+    robot_source: Mapping[str, str] = field(repr=False)
     terrain: str = "flat ground"
     question: str = ""
     markers: Mapping[str, Sequence[float]] = field(default_factory=dict)
@@ -179,9 +184,7 @@ class Solution:
 
     def compile(self) -> mujoco.MjModel:
         """Return the MuJoCo model of the design."""
-        import draft_core
-
-        return draft_core.load(self.robot_folder).compile(self.design).model
+        return self.robot.compile(self.design).model
 
     def replay(self) -> Replay:
         """Simulate the plan in MuJoCo at 1 kHz under feedback; see `codesign.replay`.
@@ -199,10 +202,8 @@ class Solution:
         Raises:
             DraftError: the folder holds something else, or cannot be written.
         """
-        import draft_core
-
         target = Path(folder)
-        draft_core.load(self.robot_folder).compile(self.design, target)
+        self.robot.compile(self.design, target)
         return target
 
     def save(self, folder: str | Path, command: str | None = None) -> Path:
@@ -272,6 +273,8 @@ def solution_of(
         wall_s=wall_s,
         build_s=ready.build_seconds,
         robot_folder=str(problem.robot_folder()),
+        robot=plant.robot,
+        robot_source=dict(plant.source),
         terrain=plant.terrain.name,
         question=_first_line(type(problem).__doc__),
         markers=_markers(problem, design),

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
+import draft_core
 from codesign.audit import Audit, Violation
 from codesign.errors import SolutionError
 from codesign.physics import EnergyAudit
+from codesign.plant import robot_source
 from codesign.solution import DesignValue, PhaseRecord, Solution
 from codesign.solve.status import SolveStatus
 from codesign.terrain import FLAT
+from draft_core import Robot
 
 FORMAT = 1
 SOURCE = "robot_source"
@@ -37,7 +40,7 @@ def save(solution: Solution, folder: Path, command: str | None = None) -> Path:
             replay.save(folder / "replay.json")
         else:
             (folder / "replay.json").unlink(missing_ok=True)
-        _copy_source(Path(solution.robot_folder), folder / SOURCE)
+        _write_source(solution, folder / SOURCE)
         write_report(
             solution,
             solution.compile(),
@@ -52,13 +55,11 @@ def save(solution: Solution, folder: Path, command: str | None = None) -> Path:
     return folder
 
 
-def _copy_source(robot: Path, target: Path) -> None:
+def _write_source(solution: Solution, target: Path) -> None:
     """Keep the robot's own files, so that the result can be compiled where the robot is not."""
-    if robot.resolve() == target.resolve():
-        return
     target.mkdir(exist_ok=True)
-    for path in sorted(robot.glob("*.yaml")):
-        _write(target / path.name, path.read_text().rstrip("\n"))
+    for name, text in solution.robot_source.items():
+        _write(target / name, text.rstrip("\n"))
 
 
 def _write(path: Path, text: str) -> None:
@@ -127,9 +128,8 @@ def load_solution(folder: Path) -> Solution:
         record = json.loads((folder / "solution.json").read_text())
         with np.load(folder / "trajectory.npz", allow_pickle=False) as stored:
             arrays = {name: np.array(stored[name]) for name in ARRAYS}
-        if (folder / SOURCE).is_dir():
-            record["robot_folder"] = str((folder / SOURCE).resolve())
-        return _from_json(record, arrays)
+        robot = draft_core.load(folder / SOURCE)
+        return _from_json(record, arrays, robot)
     except FileNotFoundError as error:
         raise SolutionError(
             f"'{folder}' holds no solution: {Path(str(error.filename)).name} is missing. "
@@ -139,7 +139,7 @@ def load_solution(folder: Path) -> Solution:
         raise SolutionError(f"cannot read the solution in '{folder}': {error}") from error
 
 
-def _from_json(record: dict[str, Any], arrays: dict[str, Any]) -> Solution:
+def _from_json(record: dict[str, Any], arrays: dict[str, Any], robot: Robot) -> Solution:
     if record.get("format") != FORMAT:
         raise SolutionError(
             f"solution.json has format {record.get('format')!r}; this version reads format {FORMAT}"
@@ -167,6 +167,8 @@ def _from_json(record: dict[str, Any], arrays: dict[str, Any]) -> Solution:
         wall_s=_number(record["wall_s"]),
         build_s=_number(record["build_s"]),
         robot_folder=record["robot_folder"],
+        robot=robot,
+        robot_source=dict(robot_source(robot.folder)),
         terrain=record["terrain"],
         question=record["question"],
         markers=record["markers"],

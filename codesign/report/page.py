@@ -116,13 +116,9 @@ def report_html(
 
 def contact_names(solution: Solution) -> list[str]:
     """Return the contacts' names from the robot folder, or "contact i" where it has gone."""
-    import draft_core
-
     count = solution.contact_force.shape[1]
-    try:
-        names = list(draft_core.load(solution.robot_folder).contact_names)
-    except draft_core.DraftError:
-        names = []
+    robot = getattr(solution, "robot", None)
+    names = list(robot.contact_names) if robot is not None else []
     return names if len(names) == count else [f"contact {i}" for i in range(count)]
 
 
