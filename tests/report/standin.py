@@ -6,6 +6,8 @@ The report needs only the attributes of a solution, so it is tested without solv
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import mujoco
 import numpy as np
@@ -14,6 +16,9 @@ from codesign.audit import Audit, Violation
 from codesign.physics import EnergyAudit
 from codesign.solution import DesignValue, PhaseRecord, Solution
 from codesign.solve.status import SolveStatus
+
+if TYPE_CHECKING:
+    from draft_core import Robot
 
 LEGS = {
     "fl": (0.12, 1),
@@ -110,6 +115,8 @@ def walker_solution(model: mujoco.MjModel, **changes) -> Solution:
         wall_s=21.7,
         build_s=2.9,
         robot_folder="robots/walker",
+        robot=cast("Robot", SimpleNamespace(contact_names=tuple(f"foot_{name}" for name in LEGS))),
+        robot_source={},
         versions={"codesign": "0.1.0", "mujoco": "4.0.0", "jax": "0.10.2", "casadi": "3.8.2"},
     )
     return replace(solution, **changes)
