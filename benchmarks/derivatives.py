@@ -27,14 +27,14 @@ from benchmarks.common import (
     lap,
     median,
     record,
-    recorded_stages,
+    recorded,
     seconds_per_call,
     settings,
     show,
 )
 from benchmarks.half_swing import HalfSwing
 from codesign import Problem
-from codesign.solve.driver import _ipopt_options
+from codesign.solve.driver import ipopt_options
 from codesign.solve.ipopt import Ipopt, Point, StopRequest
 from codesign.solve.starts import initial_point, variable_bounds
 from codesign.tracing import to_casadi
@@ -299,12 +299,11 @@ def _iteration_costs(problem: Problem, asked: Settings) -> dict[str, Any]:
     _ = problem.transcription
     rows = []
     for seed in range(asked.seeds):
-        with recorded_stages() as stages:
+        with recorded() as watched:
             solution = problem.solve(seed=seed)
-        iterations = sum(stage.result.iterations for stage in stages)
-        functions = sum(sum(stage.result.timings.values()) for stage in stages)
-        callback = sum(stage.callback_seconds for stage in stages)
-        total = sum(stage.result.seconds for stage in stages)
+        total, iterations = watched.solve_s, watched.iterations
+        functions = sum(sum(stage.result.timings.values()) for stage in watched.stages)
+        callback = sum(stage.callback_seconds for stage in watched.stages)
         rows.append(
             {
                 "seed": seed,
@@ -367,7 +366,7 @@ def _design_costs(walker: type[Problem], asked: Settings) -> dict[str, Any]:
 def _limited_solver(problem: Problem, iterations: int) -> Callable[[int], dict[str, float]]:
     """Return: seed → times per iteration of the first iterations of a solve; [s]."""
     ready = problem.transcription
-    solver = Ipopt(ready.program, {**_ipopt_options(1e-6), "max_iter": iterations})
+    solver = Ipopt(ready.program, {**ipopt_options(), "max_iter": iterations})
     return partial(_first_iterations, problem, solver)
 
 

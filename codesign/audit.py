@@ -7,7 +7,7 @@ Nothing here uses CasADi: dynamics and energy come from MuJoCo C on the compiled
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import mujoco
@@ -21,10 +21,10 @@ from codesign.transcription import (
     INTEGRATORS,
     Layout,
     Rows,
-    UserTerms,
     interval_function,
     interval_rows,
 )
+from draft_core.backend import jax, jnp
 
 if TYPE_CHECKING:
     from codesign.solve.driver import Transcription
@@ -34,7 +34,8 @@ Vector = NDArray[np.float64]
 FEASIBILITY_TOLERANCE = 1e-6  # scaled: forces by the robot's weight, lengths in m, speeds in m/s
 COMPLEMENTARITY_TOLERANCE = 1e-4
 CONTACT_WORK_SHARE = 0.01  # of the total actuator work, in any interval
-_ROUNDING = 1.01  # what a converged solver may exceed its relaxation by
+OBJECTIVE_GAP = 1e-3  # relative, between the objective and its value with true maxima
+ENERGY_NOTE_SHARE = 0.2  # of the total actuator work, made or lost by the integrator
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Audit:
         max_complementarity: largest scaled complementarity product of a contact.
         energy: energy balance of every interval; [J].
         objective: the objective with true maxima in place of epigraph variables.
+        objective_gap: how far it is from the objective that the solver saw.
     """
 
     worst: tuple[Violation, ...]
@@ -82,20 +84,32 @@ class Audit:
     max_complementarity: float
     energy: EnergyAudit
     objective: float
+    objective_gap: float = 0.0
 
     @property
     def is_feasible(self) -> bool:
         """Whether every residual is below its tolerance."""
         return (
-            self.max_violation <= FEASIBILITY_TOLERANCE * _ROUNDING
-            and self.max_complementarity <= COMPLEMENTARITY_TOLERANCE * _ROUNDING
+            self.max_violation <= FEASIBILITY_TOLERANCE
+            and self.max_complementarity <= COMPLEMENTARITY_TOLERANCE
         )
 
     @property
+    def has_true_peaks(self) -> bool:
+        """Whether the epigraph variables of the objective are the maxima they stand for."""
+        return self.objective_gap <= OBJECTIVE_GAP * max(1.0, abs(self.objective))
+
+    @property
     def is_physical(self) -> bool:
-        """Whether no interval's contacts did positive work beyond the allowed share."""
-        allowed = CONTACT_WORK_SHARE * self.energy.total_actuator_work
-        return self.energy.worst_contact_work <= max(allowed, 1e-9)
+        """Whether neither contacts nor the integrator supplied the energy that actuators should.
+
+        No interval's contacts may do positive work beyond a share of the actuator work, and the
+        integrator may not make more energy in all than the actuators did work.
+        """
+        work = self.energy.total_actuator_work
+        return self.energy.worst_contact_work <= max(
+            CONTACT_WORK_SHARE * work, 1e-9
+        ) and self.energy.made_by_integrator <= max(work, 1e-6)
 
 
 def audit(
@@ -116,33 +130,28 @@ def audit(
         fields["q"], fields["v"], fields["u"], world_forces(plant, layout, z), fields["dt"]
     )
     physics = audit_physics(plant, model, motion, INTEGRATORS[ready.integrator])
-    objective, user, peaks = evaluate(terms.evaluate, z)
+    seen, _, peaks = evaluate(terms.evaluate, z)
+    exact = z.copy()
+    exact[layout.fields["peaks"]] = np.asarray(peaks)
+    objective, user, _ = evaluate(terms.evaluate, exact)
+    contact, kinematic = _interval_violations(ready, z)
     found = [
-        *_interval_violations(ready, z),
-        *_user_violations(terms, np.asarray(user)),
+        *kinematic,
+        *_user_violations(ready, np.asarray(user)),
         *_bound_violations(ready, z, box),
+        *_compiled_limit_violations(plant, model, motion),
+        _dynamics_violation(plant, physics.dynamics),
     ]
-    dynamics = _dynamics_violation(plant, physics.dynamics)
-    products = [v for v in found if v.constraint == "complementarity"]
-    found = [v for v in found if v.constraint not in ("complementarity", "dynamics", "passivity")]
-    worst = sorted([*found, *products, dynamics], key=lambda v: -v.scaled)
+    worst = sorted([*found, *contact], key=lambda v: -v.scaled)
     return Audit(
         worst=tuple(v for v in worst if v.scaled > 0),
-        max_dynamics_residual=dynamics.scaled,
-        max_violation=max([v.scaled for v in found] + [dynamics.scaled]),
-        max_complementarity=max([v.scaled for v in products], default=0.0),
+        max_dynamics_residual=found[-1].scaled,
+        max_violation=max(v.scaled for v in found),
+        max_complementarity=max((v.scaled for v in contact), default=0.0),
         energy=physics.energy,
-        objective=_true_objective(terms, z, float(objective), np.asarray(peaks)),
+        objective=float(objective),
+        objective_gap=abs(float(objective) - float(seen)),
     )
-
-
-def _true_objective(terms: UserTerms, z: Vector, objective: float, peaks: Vector) -> float:
-    """Return the objective with epigraph variables replaced by the maxima they stand for."""
-    if not len(peaks):
-        return objective
-    exact = z.copy()
-    exact[terms.layout.fields["peaks"]] = peaks
-    return float(np.asarray(evaluate(terms.evaluate, exact)[0]))
 
 
 def world_forces(plant: Plant, layout: Layout, z: Vector) -> Vector:
@@ -166,9 +175,13 @@ def _dynamics_violation(plant: Plant, residual: Vector) -> Violation:
     return Violation("dynamics", knot, label, amount, "N or N m", amount / plant.weight)
 
 
-def _interval_violations(ready: Transcription, z: Vector) -> Iterator[Violation]:
-    from draft_core.backend import jax, jnp
+def _interval_violations(
+    ready: Transcription, z: Vector
+) -> tuple[list[Violation], list[Violation]]:
+    """Return the worst complementarity, and the worst of each other group of an interval's rows.
 
+    Dynamics are MuJoCo's to judge, and passivity the energy audit's.
+    """
     plant, layout = ready.plant, ready.terms.layout
     residuals = interval_function(plant, ready.integrator)
     widths = [layout.nq, layout.nv, layout.nq, layout.nv, layout.nu]
@@ -180,22 +193,31 @@ def _interval_violations(ready: Transcription, z: Vector) -> Iterator[Violation]
         return residuals(*parts[:8], parts[8][0], parts[9])
 
     values = np.asarray(evaluate(jax.vmap(one), z[layout.interval_index]))
+    contact: list[Violation] = []
+    other: list[Violation] = []
     start = 0
     for rows in interval_rows(plant):
         block = values[:, start : start + rows.size] / rows.scale
         start += rows.size
-        yield _worst_of(rows, block, knots=range(1, layout.knots))
+        worst = _worst_of(rows, block, knots=range(1, layout.knots))
+        if rows.name == "complementarity":
+            contact.append(worst)
+        elif rows.name not in ("dynamics", "passivity"):
+            other.append(worst)
+    return contact, other
 
 
-def _user_violations(terms: UserTerms, values: Vector) -> Iterator[Violation]:
+def _user_violations(ready: Transcription, values: Vector) -> Iterator[Violation]:
     start = 0
-    for rows in terms.rows:
+    for placed in ready.program.user_rows:
+        rows = placed.rows
         block = values[None, start : start + rows.size] / rows.scale
+        worst = _worst_of(rows, block, knots=[placed.knot])
+        if worst.knot is None and worst.element in rows.labels:
+            row = placed.start + rows.labels.index(worst.element)
+            worst = replace(worst, knot=ready.program.knot_of_row(row))
         start += rows.size
-        knot = rows.knot
-        if knot is not None and knot < 0:
-            knot += terms.layout.knots
-        yield _worst_of(rows, block, knots=[knot])
+        yield worst
 
 
 def _worst_of(rows: Rows, values: Vector, knots: Sequence[int | None]) -> Violation:
@@ -218,14 +240,43 @@ def _bound_violations(
     excess = np.where(np.isfinite(z), excess, np.inf)
     i = int(np.argmax(excess))
     field, knot, element = layout.describe(i)
-    yield Violation(
-        f"bound of {field}",
-        knot,
-        _element_name(ready, field, element),
-        float(excess[i] * scale[i]),
-        "",
-        float(excess[i]),
+    name = _element_name(ready, field, element)
+    amount = float(excess[i] * scale[i])
+    yield Violation(f"bound of {field}", knot, name, amount, "", float(excess[i]))
+
+
+def _compiled_limit_violations(
+    plant: Plant, model: mujoco.MjModel, motion: Motion
+) -> Iterator[Violation]:
+    """Efforts and joint positions against the limits in the design's compiled MJCF."""
+    low, high = model.actuator_ctrlrange.T
+    limited = np.array(model.actuator_ctrllimited, dtype=bool)
+    over = np.where(limited, np.maximum(low - motion.u, motion.u - high), 0.0)
+    yield _worst_place(
+        "effort limit", over, plant.robot.actuator_names, plant.weight, "N m or N", 1
     )
+    scalar = [j for j in range(model.njnt) if model.jnt_limited[j] and _is_scalar(model, j)]
+    q = motion.q[:, model.jnt_qposadr[scalar]]
+    low, high = model.jnt_range[scalar].T
+    names = [plant.robot.joint_names[j] for j in scalar]
+    yield _worst_place("joint range", np.maximum(low - q, q - high), names, 1.0, "rad or m", 0)
+
+
+def _is_scalar(model: mujoco.MjModel, joint: int) -> bool:
+    kinds = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    return int(model.jnt_type[joint]) in kinds
+
+
+def _worst_place(
+    name: str, excess: Vector, labels: Sequence[str], scale: float, unit: str, first: int
+) -> Violation:
+    """Return the worst entry of an array over (knot, element), or none of zero."""
+    if not excess.size:
+        return Violation(name, None, "", 0.0, unit, 0.0)
+    excess = np.where(np.isfinite(excess), np.maximum(excess, 0.0), np.inf)
+    k, i = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    amount = float(excess[k, i])
+    return Violation(name, int(k) + first, labels[int(i)], amount, unit, amount / scale)
 
 
 def _element_name(ready: Transcription, field: str, element: tuple[int, ...]) -> str:

@@ -6,7 +6,7 @@ trajectory; which variables it touches is found from the traced expression, neve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,42 @@ class Constraint:
     unit: str = ""
     labels: tuple[str, ...] = ()
     knot: int | None = None
+
+    def __post_init__(self) -> None:
+        """Fill in labels; refuse bounds and labels that do not fit.
+
+        Raises:
+            ProblemError: saying which.
+        """
+        value = jnp.ravel(jnp.asarray(self.value))
+        object.__setattr__(self, "value", value)
+        if not self.labels:
+            object.__setattr__(self, "labels", tuple(str(i) for i in range(value.size)))
+        if len(self.labels) != value.size:
+            raise ProblemError(
+                f"constraint '{self.name}': {len(self.labels)} labels for {value.size} entries"
+            )
+        low, high = np.ravel(self.lower), np.ravel(self.upper)
+        if low.shape != value.shape or high.shape != value.shape:
+            raise ProblemError(
+                f"constraint '{self.name}': bounds do not fit its {value.size} entries"
+            )
+        if np.isnan(low).any() or np.isnan(high).any():
+            raise ProblemError(f"constraint '{self.name}': a bound is NaN")
+        if (low > high).any():
+            i = int(np.argmax(low > high))
+            raise ProblemError(
+                f"constraint '{self.name}': lower bound {low[i]:g} is above upper bound {high[i]:g}"
+            )
+        if np.isposinf(low).any() or np.isneginf(high).any():
+            raise ProblemError(
+                f"constraint '{self.name}': a lower bound of inf or an upper bound of -inf "
+                "cannot be met"
+            )
+        if self.knot is not None and type(self.knot) is not int:
+            raise ProblemError(
+                f"constraint '{self.name}': knot is {self.knot!r}; it must be a whole number"
+            )
 
 
 def between(
@@ -79,15 +115,6 @@ def between(
             f"constraint '{name}': bounds must be numbers; move what depends on the motion or the "
             "design to the value"
         ) from error
-    if np.isnan(low).any() or np.isnan(high).any():
-        raise ProblemError(f"constraint '{name}': a bound is NaN")
-    if (low > high).any():
-        i = int(np.argmax(low > high))
-        raise ProblemError(
-            f"constraint '{name}': lower bound {low[i]:g} is above upper bound {high[i]:g}"
-        )
-    if labels and len(labels) != array.size:
-        raise ProblemError(f"constraint '{name}': {len(labels)} labels for {array.size} entries")
     names = tuple(labels) or _default_labels(array.shape)
     return Constraint(name, jnp.ravel(array), low, high, unit, names, knot)
 
@@ -196,12 +223,10 @@ def flatten(items: Any) -> Iterator[Constraint]:
     if isinstance(items, Constraint):
         yield items
         return
-    try:
-        members = iter(items)
-    except TypeError as error:
+    if not isinstance(items, Iterable) or isinstance(items, str | bytes | Mapping | jax.Array):
         raise ProblemError(
             f"constraints() gave a {type(items).__name__}; yield constraints such as "
             "at_rest(traj, knot=-1) or between(value, lower, upper, name=...)"
-        ) from error
-    for item in members:
+        )
+    for item in items:
         yield from flatten(item)

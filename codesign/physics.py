@@ -49,6 +49,11 @@ class EnergyAudit:
         return self.change - self.actuator_work - self.contact_work - self.damping_work
 
     @property
+    def made_by_integrator(self) -> float:
+        """Net energy that the integrator made over the motion, negative when it lost some; [J]."""
+        return float(np.sum(self.numerical_energy))
+
+    @property
     def total_actuator_work(self) -> float:
         """Σ |actuator work| over intervals; [J]."""
         return float(np.sum(np.abs(self.actuator_work)))

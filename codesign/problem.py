@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from codesign.plant import Plant
     from codesign.solution import Solution
     from codesign.solve.driver import Transcription
+    from codesign.solve.progress import ProgressFunction
     from codesign.solve.starts import Keyframe
     from codesign.terrain import Terrain
     from codesign.trajectory import Trajectory
@@ -76,6 +77,12 @@ class Problem:
             setattr(self, name, value)
         _check_options(self)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an option; what was built with its old value is built anew when next needed."""
+        super().__setattr__(name, value)
+        for built in ("plant", "transcription"):
+            self.__dict__.pop(built, None)
+
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
         """Return the names that the constructor accepts."""
@@ -120,19 +127,21 @@ class Problem:
             DraftError: the robot folder cannot be read.
             ProblemError: the folder does not exist.
         """
+        _check_options(self)
         import draft_core
         from codesign.plant import Plant, robot_source
-        from codesign.terrain import FLAT
+        from codesign.terrain import FLAT, require_terrain
         from draft_core.design import DesignSpace
 
         robot = draft_core.load(self.robot_folder())
         space = DesignSpace.of(robot, self.design)
         terrain = FLAT if self.terrain is None else self.terrain
+        require_terrain(type(self).__name__, terrain)
         return Plant(robot, space, terrain, robot_source(robot.folder))
 
     def robot_folder(self) -> Path:
         """Return the robot folder, or refuse with the places that were tried."""
-        if not str(self.robot):
+        if not isinstance(self.robot, str | Path) or not str(self.robot):
             raise ProblemError(
                 f"{type(self).__name__} names no robot: set robot = 'path/to/folder'"
             )
@@ -163,22 +172,37 @@ class Problem:
 
         return transcribe(self)
 
-    def solve(self, seed: int = 0, **settings: Any) -> Solution:
-        """Find design and motion together.
-
-        Args:
-            seed: seed of the random start; the same seed gives the same answer.
-            **settings: see `codesign.solve.solve`: starts, start, time_limit, max_iterations,
-                tolerance, progress.
+    def solve(
+        self,
+        seed: int = 0,
+        *,
+        starts: int = 1,
+        start: Solution | str | Path | None = None,
+        time_limit: float | None = None,
+        max_iterations: int = 1000,
+        relaxations: Sequence[float] = (1e-2, 1e-3, 1e-4),
+        progress: ProgressFunction | None = None,
+    ) -> Solution:
+        """Find design and motion together; see `codesign.solve.solve` for the arguments.
 
         Returns:
             The solution, successful or not; `solution.success` says which, `solution.message` why.
         """
         from codesign.solve.driver import solve
 
-        return solve(self, seed=seed, **settings)
+        return solve(
+            self,
+            seed=seed,
+            starts=starts,
+            start=start,
+            time_limit=time_limit,
+            max_iterations=max_iterations,
+            relaxations=relaxations,
+            progress=progress,
+        )
 
 
+_MOST_KNOTS = 5000
 _INTEGRATORS = ("backward_euler", "implicit_midpoint")  # named here to keep the import light
 
 
@@ -195,13 +219,14 @@ def _check_options(problem: Problem) -> None:
         raise ProblemError(
             f"{name}: duration is {duration!r}; it must be a positive number of seconds"
         )
-    if isinstance(knots, bool) or not isinstance(knots, int) or knots < 2:
-        raise ProblemError(f"{name}: knots is {knots!r}; it must be a whole number, 2 or more")
-    good = len(tuple(steps)) == 2 and all(_is_number(s) for s in steps)
+    if isinstance(knots, bool) or not isinstance(knots, int) or not 2 <= knots <= _MOST_KNOTS:
+        raise ProblemError(
+            f"{name}: knots is {knots!r}; it must be a whole number, 2 or more, up to {_MOST_KNOTS}"
+        )
+    good = isinstance(steps, list | tuple) and len(steps) == 2 and all(_is_number(s) for s in steps)
     if not good or not 0 < steps[0] <= steps[1] < math.inf:
         raise ProblemError(
-            f"{name}: step_range is {steps!r}; "
-            "it must be (shortest, longest) with 0 < shortest <= longest"
+            f"{name}: step_range is {steps!r}; it must be [shortest, longest], such as [0.5, 1.5]"
         )
     if steps[0] > 1:
         raise ProblemError(

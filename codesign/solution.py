@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.audit import Audit, audit, world_forces
+from codesign.audit import CONTACT_WORK_SHARE, ENERGY_NOTE_SHARE, Audit, audit, world_forces
 from codesign.errors import SolutionError
+from codesign.solve.checks import dry_friction_joints
 from codesign.solve.status import IMPOSSIBLE, STOPPED, SolveStatus, meaning_of
 
 if TYPE_CHECKING:
@@ -210,18 +212,22 @@ class Solution:
         """Write the solution, its robot, its replay and its report to a folder.
 
         The folder then holds solution.json, trajectory.npz, report.html, robot/ (MJCF),
-        robot_source/ (the robot's own files) and, for a success on level ground, replay.json.
+        robot_source/ (the robot's own files) and, for a success on level ground, replay.json. It
+        is replaced whole or, whatever goes wrong, not at all. A report or replay that cannot be
+        made is warned of and does not keep the solution from being saved.
 
         Args:
-            folder: made if it is not there.
+            folder: new, empty, or holding an earlier result.
             command: shell command that repeats the solve, shown in the report.
 
         Raises:
-            SolutionError: the folder cannot be written.
+            SolutionError: the folder holds something else, or cannot be written.
         """
         from codesign.storage import save
 
-        return save(self, Path(folder), command)
+        for note in save(self, Path(folder), command):
+            warnings.warn(note, RuntimeWarning, stacklevel=2)
+        return Path(folder)
 
 
 def load(folder: str | Path) -> Solution:
@@ -265,10 +271,7 @@ def solution_of(
         t=np.concatenate([[0.0], np.cumsum(fields["dt"])]),
         contact_force=world_forces(plant, program.layout, z),
         audit=verdict,
-        notes=tuple(
-            f"nothing depends on design variable '{n}': it keeps its initial value"
-            for n in ready.idle_design
-        ),
+        notes=_notes(ready, model, verdict),
         phases=tuple(_record(stage) for stage in path.stages),
         wall_s=wall_s,
         build_s=ready.build_seconds,
@@ -307,19 +310,58 @@ def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
     elif path.is_impossible:
         meaning = IMPOSSIBLE
     finished = last.phase == "objective" and meaning.status is SolveStatus.SOLVED
-    if finished and verdict.is_feasible and verdict.is_physical:
-        return SolveStatus.SOLVED, "every residual is below its tolerance"
     worst = str(verdict.worst[0]) if verdict.worst else "no constraint is violated"
     if finished and verdict.is_feasible:
-        work = verdict.energy.worst_contact_work
-        knot = int(np.argmax(verdict.energy.contact_work)) + 1
-        return SolveStatus.NOT_PHYSICAL, (
-            f"contacts did {work:.3g} J of positive work in the interval before knot {knot}, more "
-            "than 1 % of the actuator work; use more knots or a smaller step_range"
-        )
+        if not verdict.has_true_peaks:
+            return SolveStatus.NOT_CONVERGED, _SLACK_PEAK
+        if not verdict.is_physical:
+            return SolveStatus.NOT_PHYSICAL, _why_not_physical(verdict)
+        return SolveStatus.SOLVED, "every residual is below its tolerance"
     status = SolveStatus.NOT_CONVERGED if finished else meaning.status
     advice = f"; {meaning.advice}" if meaning.advice else ""
     return status, f"{meaning.words}: {worst}{advice}"
+
+
+_SLACK_PEAK = (
+    "the objective is not pushing its peaks down: the variable that stands for a maximum ended "
+    "away from it; let the objective grow with every traj.peak(), or use jnp.max in its place"
+)
+
+
+def _why_not_physical(verdict: Audit) -> str:
+    """Return where energy came from that no actuator supplied, and what to do."""
+    energy = verdict.energy
+    if energy.worst_contact_work > CONTACT_WORK_SHARE * energy.total_actuator_work:
+        knot = int(np.argmax(energy.contact_work)) + 1
+        return (
+            f"contacts did {energy.worst_contact_work:.3g} J of positive work in the interval "
+            f"before knot {knot}, more than {100 * CONTACT_WORK_SHARE:g} % of the actuator work; "
+            "use more knots or a smaller step_range"
+        )
+    return (
+        f"the integrator made {energy.made_by_integrator:.3g} J, more than the actuators' "
+        f"{energy.total_actuator_work:.3g} J: the time steps are too long for this motion; "
+        "use more knots"
+    )
+
+
+def _notes(ready: Transcription, model: mujoco.MjModel, verdict: Audit) -> tuple[str, ...]:
+    """Return what a designer should know beside the verdict."""
+    notes = [
+        f"nothing depends on design variable '{name}': it keeps its initial value"
+        for name in ready.idle_design
+    ]
+    dry = dry_friction_joints(ready.plant, model)
+    if dry:
+        notes.append(f"dry friction (frictionloss) is left out of the dynamics: {', '.join(dry)}")
+    made, work = verdict.energy.made_by_integrator, verdict.energy.total_actuator_work
+    if abs(made) > ENERGY_NOTE_SHARE * work and abs(made) > 1e-6:
+        share = f" ({100 * abs(made) / work:.0f} % of the actuators' work)" if work > 0 else ""
+        notes.append(
+            f"the integrator {'made' if made > 0 else 'lost'} {abs(made):.3g} J{share}: with more "
+            "knots the answer will change"
+        )
+    return tuple(notes)
 
 
 def _record(stage: Any) -> PhaseRecord:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from codesign.errors import ProblemError
 from draft_core.backend import jax, jnp
 
 
@@ -47,3 +48,22 @@ class Terrain:
 
 
 FLAT = Terrain()
+
+
+def require_terrain(owner: str, terrain: object) -> None:
+    """Refuse what is not a terrain with a height function of a horizontal position.
+
+    Raises:
+        ProblemError: it is not, and what would work.
+    """
+    if not isinstance(terrain, Terrain):
+        raise ProblemError(
+            f"{owner}: terrain is a {type(terrain).__name__}; "
+            "it must be Terrain(height), such as Terrain(lambda position: 0.1 * position[0])"
+        )
+    try:
+        shape = jax.eval_shape(terrain.height, jax.ShapeDtypeStruct((2,), jnp.float64))
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise ProblemError(f"{owner}: the terrain's height function fails: {error}") from error
+    if getattr(shape, "shape", None) != () or not jnp.issubdtype(shape.dtype, jnp.floating):
+        raise ProblemError(f"{owner}: the terrain's height function must return one real number")

@@ -232,6 +232,9 @@ class _NamedValues(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         return self._values[index_of(name, self._names, "design variable")]
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f'write traj.design["{name}"]; it has: {", ".join(self._names)}')
+
     def __iter__(self) -> Any:
         return iter(self._names)
 

@@ -84,6 +84,22 @@ class NonlinearProgram:
         """Upper bounds of g, shape (m,)."""
         return np.concatenate([placed.rows.upper for placed in self.rows])
 
+    @property
+    def user_rows(self) -> tuple[PlacedRows, ...]:
+        """Rows that do not belong to intervals: the task's, the automatic ones, the peaks'."""
+        return tuple(placed for placed in self.rows if placed.start >= self.task.start)
+
+    def knot_of_row(self, row: int) -> int | None:
+        """Return the knot that one entry of g depends on, None when it is not exactly one."""
+        rows, columns = self.derivatives["jac_g"].sparsity_out(1).get_triplet()
+        touched = np.array(columns)[np.array(rows) == row]
+        knots = {self._knot_of_variable(int(i)) for i in touched}
+        return knots.pop() if len(knots) == 1 else None
+
+    def _knot_of_variable(self, index: int) -> int | None:
+        field, knot, _ = self.layout.describe(index)
+        return knot if knot is None or field in ("q", "v") else knot + 1
+
     def place(self, index: int) -> tuple[PlacedRows, str]:
         """Return the group and the row label of one entry of g."""
         for placed in self.rows:
@@ -220,8 +236,8 @@ def _interval_block(
     b = np.concatenate([index[k][c] for k in range(n)])
     return _Block(
         ca.vec(g),
-        (jac_rows, jac_columns, jac.nz[:]),
-        (np.minimum(a, b), np.maximum(a, b), hess.nz[:]),
+        (jac_rows, jac_columns, ca.vec(jac.nz[:])),
+        (np.minimum(a, b), np.maximum(a, b), ca.vec(hess.nz[:])),
     )
 
 
@@ -258,8 +274,8 @@ def _user_block(
     clock.mark("differentiate user terms")
     block = _Block(
         g(x, p[1]),
-        (*_triplet(dg), dg(x, p[1]).nz[:]),
-        (*_triplet(hess), hess(x, p[1], lam_f, multipliers).nz[:]),
+        (*_triplet(dg), ca.vec(dg(x, p[1]).nz[:])),
+        (*_triplet(hess), ca.vec(hess(x, p[1], lam_f, multipliers).nz[:])),
     )
     return block, f(x, p[1]), df(x, p[1])
 

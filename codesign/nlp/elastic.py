@@ -79,7 +79,7 @@ def elastic(program: NonlinearProgram) -> ElasticProgram:
     value, jacobian = program.derivatives["jac_g"](x, p)
     g = value + spread @ stretch
     hessian = program.derivatives["hess_lag"](x, ca.vertcat(p[0], 0), 0, lam_g)
-    cost = ca.sum1(stretch)
+    cost = ca.densify(ca.sum1(stretch)) if m else ca.MX.zeros(1)
     gradient = ca.vertcat(ca.DM.zeros(n), ca.DM.ones(2 * m))
     empty = ca.DM(2 * m, 2 * m)
     return ElasticProgram(

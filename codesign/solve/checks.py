@@ -8,10 +8,58 @@ from numpy.typing import NDArray
 from codesign.errors import ProblemError
 from codesign.nlp import NonlinearProgram
 from codesign.plant import Plant
+from codesign.transcription import INTEGRATORS
+from draft_core.backend import mujoco
+from draft_core.errors import DraftError
 
 Vector = NDArray[np.float64]
 
 _PARAMETERS = (1.0, 1.0)  # any relaxation and weight: structure does not depend on them
+
+
+def require_supported(plant: Plant, integrator: str) -> None:
+    """Refuse robots that the optimiser's dynamics do not cover.
+
+    Raises:
+        ProblemError: no actuators, contacts without backward Euler, or springs on a ball joint.
+    """
+    robot, model = plant.robot, plant.nominal
+    if model.nu == 0:
+        raise ProblemError(f"robot '{robot.name}' has no actuators: give a joint a motor")
+    if robot.contacts and INTEGRATORS[integrator] != 1.0:
+        raise ProblemError(
+            f"robot '{robot.name}' has contact points, which need integrator = 'backward_euler'"
+        )
+    for joint, kind in enumerate(int(k) for k in model.jnt_type):
+        if kind == int(mujoco.mjtJoint.mjJNT_BALL) and np.any(model.jnt_stiffness[joint] != 0):
+            raise ProblemError(
+                f"ball joint '{robot.joint_names[joint]}' has a stiffness, which the optimiser "
+                "does not model; use three hinges, whose springs it does"
+            )
+
+
+def require_valid_design_space(plant: Plant) -> None:
+    """Refuse a design space whose corners along each variable are no robots.
+
+    Raises:
+        ProblemError: naming the design variable and what its robot cannot be.
+    """
+    initial = dict(zip(plant.space.names, plant.space.initial, strict=True))
+    for variable in plant.space.variables:
+        for value in (variable.lower, variable.upper):
+            try:
+                plant.robot.compile({**initial, variable.name: value})
+            except DraftError as error:
+                raise ProblemError(
+                    f"design variable '{variable.name}' may not reach {value:g}: {error}"
+                ) from error
+
+
+def dry_friction_joints(plant: Plant, model: mujoco.MjModel) -> tuple[str, ...]:
+    """Return the joints of a compiled design whose dry friction the dynamics leave out."""
+    names = plant.robot.joint_names
+    joints = sorted({int(model.dof_jntid[d]) for d in np.flatnonzero(model.dof_frictionloss)})
+    return tuple(names[joint] for joint in joints)
 
 
 def idle_design(plant: Plant, program: NonlinearProgram) -> tuple[str, ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codesign.errors import ProblemError, SolverError
+from codesign.errors import SolverError
 from codesign.nlp import NonlinearProgram, assemble, elastic
 from codesign.plant import Plant
 from codesign.solve.checks import (
@@ -17,16 +18,22 @@ from codesign.solve.checks import (
     require_finite_start,
     require_live_rows,
     require_peaks_pushed_down,
+    require_supported,
+    require_valid_design_space,
 )
 from codesign.solve.homotopy import RELAXATIONS, Solvers, follow
 from codesign.solve.ipopt import Ipopt, Point, StopRequest, interrupt_stops
 from codesign.solve.progress import Progress, ProgressFunction, TerminalProgress, default_progress
 from codesign.solve.starts import initial_point, variable_bounds
-from codesign.transcription import INTEGRATORS, Layout, UserTerms, user_terms
+from codesign.transcription import Layout, UserTerms, user_terms
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
     from codesign.solution import Solution
+
+
+TOLERANCE = 1e-6
+MAX_ITERATIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,6 @@ class Transcription:
         plant: robot, design space and terrain.
         terms: the user's objective and constraints.
         program: the nonlinear program.
-        solvers: IPOPT bound to it and to its elastic form.
         integrator: how knots are joined, see `codesign.transcription.INTEGRATORS`.
         idle_design: design variables that nothing depends on; they keep their initial values.
         build_seconds: time of tracing, differentiation and assembly; [s].
@@ -46,13 +52,12 @@ class Transcription:
     plant: Plant
     terms: UserTerms
     program: NonlinearProgram
-    solvers: Solvers
     integrator: str
     idle_design: tuple[str, ...]
     build_seconds: float
 
 
-def transcribe(problem: Problem, tolerance: float = 1e-6) -> Transcription:
+def transcribe(problem: Problem) -> Transcription:
     """Trace and differentiate a problem.
 
     Raises:
@@ -61,39 +66,45 @@ def transcribe(problem: Problem, tolerance: float = 1e-6) -> Transcription:
     """
     began = time.perf_counter()
     plant = problem.plant
-    robot = plant.robot
-    if plant.nominal.nu == 0:
-        raise ProblemError(f"robot '{robot.name}' has no actuators: give a joint a motor")
-    if robot.contacts and INTEGRATORS[problem.integrator] != 1.0:
-        raise ProblemError(
-            f"robot '{robot.name}' has contact points, which need integrator = 'backward_euler'"
-        )
+    require_supported(plant, problem.integrator)
+    require_valid_design_space(plant)
     layout = Layout(
         knots=problem.knots,
         nq=plant.nominal.nq,
         nv=plant.nominal.nv,
         nu=plant.nominal.nu,
-        nc=len(robot.contacts),
+        nc=len(plant.robot.contacts),
         n_design=len(plant.space.names),
     )
     terms = user_terms(problem, plant, layout)
     program = assemble(plant, terms, problem.duration, problem.integrator)
     require_live_rows(program)
     idle = idle_design(plant, program)
-    options, softened = _ipopt_options(tolerance), elastic(program)
-    solvers = Solvers(Ipopt(program, options), Ipopt(softened, options), softened)
     seconds = time.perf_counter() - began
-    return Transcription(plant, terms, program, solvers, problem.integrator, idle, seconds)
+    return Transcription(plant, terms, program, problem.integrator, idle, seconds)
 
 
-def _ipopt_options(tolerance: float) -> dict[str, Any]:
+def ipopt_options(max_iterations: int = MAX_ITERATIONS) -> dict[str, Any]:
+    """Return IPOPT's options.
+
+    The Jacobian is always regularised: tasks state redundant equations (an orientation by four
+    numbers, a rest that follows from the dynamics), whose multipliers would otherwise grow until
+    IPOPT's scaled tests pass anywhere.
+    """
     return {
-        "tol": tolerance,
-        "constr_viol_tol": tolerance,
+        "tol": TOLERANCE,
+        "constr_viol_tol": TOLERANCE,
+        "dual_inf_tol": 1e-3,
         "acceptable_iter": 0,
         "mu_strategy": "adaptive",
-        "max_iter": 1000,
+        "perturb_always_cd": "yes",
+        "max_iter": max_iterations,
     }
+
+
+def _solvers(program: NonlinearProgram, max_iterations: int) -> Solvers:
+    options, softened = ipopt_options(max_iterations), elastic(program)
+    return Solvers(Ipopt(program, options), Ipopt(softened, options), softened)
 
 
 def solve(
@@ -101,8 +112,9 @@ def solve(
     *,
     seed: int = 0,
     starts: int = 1,
-    start: Solution | None = None,
+    start: Solution | str | Path | None = None,
     time_limit: float | None = None,
+    max_iterations: int = MAX_ITERATIONS,
     relaxations: Sequence[float] = RELAXATIONS,
     progress: ProgressFunction | None = None,
 ) -> Solution:
@@ -112,8 +124,11 @@ def solve(
         problem: the robot and the task.
         seed: seed of the first start; further starts use seed + 1, seed + 2, …
         starts: number of random starts.
-        start: an earlier solution to begin from instead of a random start.
-        time_limit: wall time for everything, building included; [s].
+        start: an earlier solution, or the folder of a saved one, to begin from instead of a random
+            start.
+        time_limit: wall time from the call on, at which the solver is stopped; building counts but
+            is not cut short; [s].
+        max_iterations: most iterations of each stage.
         relaxations: complementarity relaxations ε to pass through, decreasing.
         progress: called while the solve runs; None draws a line on a terminal and is silent
             elsewhere.
@@ -122,18 +137,20 @@ def solve(
         ProblemError: the problem is stated wrongly.
         SolverError: a setting is out of range.
     """
-    _check_settings(seed, starts, time_limit, relaxations)
+    _check_settings(seed, starts, time_limit, max_iterations, relaxations)
+    first = _solution_to_start_from(start)
     began = time.monotonic()
     report = default_progress() if progress is None else progress
     stop = StopRequest(began + time_limit if time_limit is not None else float("inf"))
     report(Progress("build"))
     ready = problem.transcription
+    solvers = _solvers(ready.program, max_iterations)
     best: Solution | None = None
     try:
         with interrupt_stops(stop):
             for attempt in range(starts):
                 solution = _solve_once(
-                    problem, ready, seed + attempt, start, relaxations, stop, report, began
+                    problem, ready, solvers, seed + attempt, first, relaxations, stop, report, began
                 )
                 best = solution if best is None or _is_better(solution, best) else best
                 if stop:
@@ -146,19 +163,36 @@ def solve(
 
 
 def _check_settings(
-    seed: int, starts: int, time_limit: float | None, relaxations: Sequence[float]
+    seed: Any, starts: Any, time_limit: Any, max_iterations: Any, relaxations: Any
 ) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise SolverError(f"seed is {seed!r}; it must be a whole number, 0 or more")
-    if isinstance(starts, bool) or not isinstance(starts, int) or starts < 1:
-        raise SolverError(f"starts is {starts!r}; it must be a whole number, 1 or more")
-    if time_limit is not None and not time_limit > 0:
+    for name, value, least in (
+        ("seed", seed, 0),
+        ("starts", starts, 1),
+        ("max_iterations", max_iterations, 1),
+    ):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise SolverError(f"{name} is {value!r}; it must be a whole number, {least} or more")
+    is_number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and time_limit > 0):
         raise SolverError(f"time_limit is {time_limit!r}; it must be a positive number of seconds")
-    values = np.asarray(relaxations, dtype=float)
-    if not len(values) or not np.all(np.diff(values) < 0) or values[-1] <= 0:
+    try:
+        values = np.asarray(relaxations, dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        values = np.array([np.nan])
+    if not len(values) or not np.all(np.diff(values) < 0) or not values[-1] > 0:
+        raise SolverError(f"relaxations are {relaxations!r}; they must be positive and decrease")
+
+
+def _solution_to_start_from(start: Any) -> Solution | None:
+    from codesign.solution import Solution, load
+
+    if isinstance(start, str | Path):
+        return load(start)
+    if start is not None and not isinstance(start, Solution):
         raise SolverError(
-            f"relaxations are {list(relaxations)}; they must be positive and decrease"
+            f"start is a {type(start).__name__}; it must be a Solution or the folder of a saved one"
         )
+    return start
 
 
 def _is_better(a: Solution, b: Solution) -> bool:
@@ -172,6 +206,7 @@ def _is_better(a: Solution, b: Solution) -> bool:
 def _solve_once(
     problem: Problem,
     ready: Transcription,
+    solvers: Solvers,
     seed: int,
     start: Solution | None,
     relaxations: Sequence[float],
@@ -196,10 +231,11 @@ def _solve_once(
     point = Point(np.clip(z / program.scale, *box))
     require_finite_start(program, point.x)
     require_peaks_pushed_down(program, point.x)
-    schedule = relaxations if program.layout.nc else (0.0,)
-    if start is not None and start.success:
-        schedule = tuple(schedule)[-1:]
-    path = follow(ready.solvers, point, box, schedule, stop, report, began)
+    is_close = start is not None and start.success
+    schedule = tuple(relaxations) if program.layout.nc else (0.0,)
+    path = follow(
+        solvers, point, box, schedule[-1:] if is_close else schedule, stop, report, began, is_close
+    )
     return solution_of(problem, ready, path, box, seed, time.monotonic() - began)
 
 

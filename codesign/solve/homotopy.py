@@ -1,9 +1,9 @@
-"""Tightening the complementarity relaxation ε over warm-started solves.
+"""Feasibility, then the objective at a complementarity relaxation ε that tightens.
 
-Each stage solves the program at one ε from the previous stage's point. Where that fails, a
-feasibility stage comes between (`codesign.nlp.elastic`): it finds a point that meets the task, from
-which the objective is tried again, or it finds that the task cannot be met nearby, and says which
-part.
+A feasibility stage (`codesign.nlp.elastic`) comes first: it finds a point that meets the task, or
+finds that the task cannot be met nearby and says which part. From there each stage minimises the
+objective at one ε from the previous stage's point; where one fails, feasibility is sought again at
+that ε and the objective tried once more (docs/decisions/0004-feasibility-first.md).
 """
 
 from __future__ import annotations
@@ -78,6 +78,10 @@ class _Walk:
     began: float
     stages: list[Stage]
 
+    def stopped(self, x: Vector) -> Path:
+        """Return the path of a solve that was stopped from outside."""
+        return Path(tuple(self.stages), Point(x), self.stop.reason)
+
     def run(self, phase: str, relaxation: float, x: Vector) -> StageResult:
         """Run one stage and record it."""
         done = sum(stage.result.iterations for stage in self.stages)
@@ -107,6 +111,7 @@ def follow(
     stop: StopRequest,
     report: ProgressFunction,
     began: float,
+    start_is_feasible: bool = False,
 ) -> Path:
     """Run the homotopy from a starting point and return every stage.
 
@@ -118,23 +123,28 @@ def follow(
         stop: deadline and interrupt.
         report: progress.
         began: `time.monotonic()` at which the whole solve began; [s].
+        start_is_feasible: whether the first feasibility stage can be left out.
     """
     walk = _Walk(solvers, bounds, stop, report, began, [])
-    x, result = start.x, None
+    x, is_feasible = start.x, start_is_feasible
     for relaxation in relaxations:
-        result = walk.run("objective", relaxation, x)
-        if stop:
-            return Path(tuple(walk.stages), result.point, stop.reason)
-        if not result.converged:
+        if not is_feasible:
             easier = walk.run("feasibility", relaxation, x)
-            met = Point(easier.point.x[: len(x)])
+            x = easier.point.x[: len(x)]
+            is_feasible = easier.converged
             if stop:
-                return Path(tuple(walk.stages), met, stop.reason)
-            if solvers.softened.stretch(easier.point.x) > _NO_STRETCH or not easier.converged:
-                return Path(tuple(walk.stages), met, is_impossible=easier.converged)
-            result = walk.run("objective", relaxation, met.x)
-            if stop or not result.converged:
-                return Path(tuple(walk.stages), result.point, stop.reason if stop else None)
+                return walk.stopped(x)
+            if easier.converged and solvers.softened.stretch(easier.point.x) > _NO_STRETCH:
+                return Path(tuple(walk.stages), Point(x), is_impossible=True)
+        result = walk.run("objective", relaxation, x)
+        if not (stop or result.converged):
+            easier = walk.run("feasibility", relaxation, x)
+            if not stop:
+                result = walk.run("objective", relaxation, easier.point.x[: len(x)])
+        if stop:
+            kept = x if is_feasible and result.violation > _NO_STRETCH else result.point.x[: len(x)]
+            return walk.stopped(kept)
+        if not result.converged:
+            return Path(tuple(walk.stages), result.point)
         x = result.point.x
-    assert result is not None, "an empty schedule"
-    return Path(tuple(walk.stages), result.point)
+    return Path(tuple(walk.stages), Point(x))

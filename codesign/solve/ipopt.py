@@ -210,9 +210,9 @@ class Ipopt:
         stats = self._solver.stats()
         point = Point(*(np.array(result[k]).ravel() for k in ("x", "lam_x", "lam_g")))
         status = stats["return_status"]
-        if status == "User_Requested_Stop" and monitor.best is not None:
-            point = Point(monitor.best)
         final = violation(np.array(result["g"]).ravel(), program.lower, program.upper)
+        if status == "User_Requested_Stop" and monitor.best is not None:
+            point, final = Point(monitor.best), monitor.best_violation
         timings = {k[7:]: v for k, v in stats.items() if k.startswith("t_wall_nlp")}
         return StageResult(
             point, status, int(stats["iter_count"]), float(result["f"]), final, seconds, timings

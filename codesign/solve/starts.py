@@ -22,6 +22,7 @@ Vector = NDArray[np.float64]
 
 _BASE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 _TOUCHING = 0.02  # a foot this close to the ground at a keyframe counts as touching; [m]
+_FARTHEST = 1000.0  # a free base stays this close to the origin, also where no task holds it; [m]
 _EFFORT_SPREAD = 0.05  # random efforts, as a share of the limits; larger ones did no good
 
 
@@ -38,6 +39,20 @@ class Keyframe:
     at: float
     pose: Mapping[str, float] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Refuse what is no number.
+
+        Raises:
+            ProblemError: saying which.
+        """
+        if not isinstance(self.pose, Mapping):
+            raise ProblemError(f"keyframe: pose is {self.pose!r}; it must map names to numbers")
+        for name, value in {"at": self.at, **self.pose}.items():
+            if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+                raise ProblemError(f"keyframe: {name} is {value!r}; it must be a number")
+            if not np.isfinite(value):
+                raise ProblemError(f"keyframe: {name} is {value}")
+
 
 def interpolate_keyframes(plant: Plant, keyframes: Sequence[Keyframe], fractions: Vector) -> Vector:
     """Return configurations at the given fractions of the duration, shape (K, nq).
@@ -45,6 +60,10 @@ def interpolate_keyframes(plant: Plant, keyframes: Sequence[Keyframe], fractions
     Raises:
         ProblemError: fractions out of order or outside [0, 1], or a name the robot lacks.
     """
+    if not isinstance(keyframes, list | tuple) or not all(
+        isinstance(frame, Keyframe) for frame in keyframes
+    ):
+        raise ProblemError("keyframes() must return a list of Keyframe(at, pose)")
     if not keyframes:
         return np.tile(plant.q_home, (len(fractions), 1))
     times = np.array([frame.at for frame in keyframes], dtype=float)
@@ -67,8 +86,6 @@ def _pose(plant: Plant, frame: Keyframe) -> Vector:
     scalar = [n for n in plant.robot.joint_names if _is_scalar(plant, n)]
     base = list(_BASE) if plant.has_free_base else []
     for name, value in frame.pose.items():
-        if not np.isfinite(value):
-            raise ProblemError(f"keyframe at {frame.at:g}: {name} is {value}")
         if name in base:
             q[base.index(name)] = value
         else:
@@ -186,6 +203,7 @@ def _configuration_box(plant: Plant, fixed: Limits) -> tuple[Vector, Vector]:
         if kind in (int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)):
             first = start + (3 if kind == int(mujoco.mjtJoint.mjJNT_FREE) else 0)
             low[first : first + 4], high[first : first + 4] = -1.1, 1.1
+            low[start:first], high[start:first] = -_FARTHEST, _FARTHEST
         else:
             turn = 2 * np.pi if kind == int(mujoco.mjtJoint.mjJNT_HINGE) else np.inf
             stated = fixed.range[joint] if model.jnt_limited[joint] else (-turn, turn)

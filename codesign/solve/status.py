@@ -38,7 +38,7 @@ _IPOPT: dict[str, Meaning] = {
     "Solved_To_Acceptable_Level": Meaning(
         SolveStatus.NOT_CONVERGED,
         "the solver stalled just short of its tolerance",
-        "loosen the tolerance or try another seed",
+        _TRY_STARTS,
     ),
     "Infeasible_Problem_Detected": Meaning(
         SolveStatus.INFEASIBLE,

@@ -24,9 +24,11 @@ def _watched_geoms(plant: Plant) -> list[int]:
     """Return geoms of moving bodies that carry no contact point, when the robot has any contact."""
     if not plant.robot.contacts:
         return []
-    touching = {c.body_id for c in plant.robot.contacts} | {0}
-    bodies = plant.nominal.geom_bodyid
-    return [g for g in range(plant.nominal.ngeom) if int(bodies[g]) not in touching]
+    model = plant.nominal
+    touching = {c.body_id for c in plant.robot.contacts}
+    bodies = [int(b) for b in model.geom_bodyid]
+    is_moving = [int(model.body_weldid[b]) != 0 for b in bodies]
+    return [g for g, b in enumerate(bodies) if is_moving[g] and b not in touching]
 
 
 def _corners(kind: int) -> tuple[np.ndarray, bool]:

@@ -38,6 +38,7 @@ from codesign.transcription.rows import Rows, rows_of
 from draft_core.backend import jax, jnp
 
 INTEGRATORS = {"backward_euler": 1.0, "implicit_midpoint": 0.5}  # name → θ
+PRODUCT_SHARE = 0.99  # of the relaxation ε, so that the solver's own tolerance stays within it
 PASSIVITY_SHARE = 0.1  # of the relaxation ε, that contacts may feed in; [W] per unit of weight
 Array: TypeAlias = jax.Array
 IntervalFunction = Callable[..., Array]
@@ -120,7 +121,9 @@ def interval_rows(plant: Plant) -> list[Rows]:
             rows_of("gap", "m", contacts, 0.0, inf),
             rows_of("friction cone", "N", contacts, 0.0, inf, weight),
             rows_of("sliding", "m/s", sliding, 0.0, inf),
-            rows_of("complementarity", "N m", contacts, -inf, 0.0, weight, relaxation=1.0),
+            rows_of(
+                "complementarity", "N m", contacts, -inf, 0.0, weight, relaxation=PRODUCT_SHARE
+            ),
             rows_of("passivity", "W", contacts, -inf, 0.0, weight, relaxation=PASSIVITY_SHARE),
         ]
     labels = clearance_labels(plant)

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codesign.plant import Plant
+from codesign.tracing import to_casadi
 from draft_core.backend import jax, jnp, mujoco
-
-_SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,8 @@ def limits(plant: Plant, design: Mapping[str, Any]) -> Limits:
     is_limited = np.array(model.jnt_limited, dtype=bool)[:, None]
     free = np.array([-np.inf, np.inf])
     jnt_range = robot.realize(design).jnt_range if is_limited.any() else np.zeros((model.njnt, 2))
-    return Limits(effort, speeds, jnp.where(is_limited, jnp.asarray(jnt_range), free))
+    ranges = jnp.where(is_limited, jnp.asarray(jnt_range), free)
+    return Limits(effort, jnp.array(speeds, dtype=jnp.float64), ranges)
 
 
 def numeric_limits(plant: Plant, design: NDArray[np.float64]) -> Limits:
@@ -69,19 +69,31 @@ def numeric_limits(plant: Plant, design: NDArray[np.float64]) -> Limits:
 
 @functools.lru_cache(maxsize=16)
 def moving_limits(plant: Plant) -> MovingLimits:
-    """Return which limits change between designs; a limit must be stated to move."""
-    space = plant.space
-    low, high = np.asarray(space.lower), np.asarray(space.upper)
-    designs = [low + (high - low) * share for share in (0.21, 0.83)]
-    designs += [np.where(np.arange(len(low)) == i, high, low) for i in range(len(low))]
-    first, *others = [numeric_limits(plant, design) for design in designs]
+    """Return which limits depend on the design, found by tracing, and all ball ranges.
 
-    def changed(name: str) -> tuple[int, ...]:
-        start = getattr(first, name).reshape(len(getattr(first, name)), -1)
-        moved = [getattr(o, name).reshape(start.shape) != start for o in others]
-        return tuple(np.flatnonzero(np.any(moved, axis=(0, 2))).tolist()) if start.size else ()
+    A ball joint's range is no bound on one variable, so that it is a row whether it moves or not.
+    """
 
-    return MovingLimits(changed("effort"), changed("speed"), changed("range"))
+    def all_limits(design: jax.Array) -> tuple[jax.Array, ...]:
+        found = limits(plant, dict(zip(plant.space.names, design, strict=True)))
+        return jnp.ravel(found.effort), jnp.array(found.speed), jnp.ravel(found.range)
+
+    traced = to_casadi(all_limits, np.asarray(plant.space.initial, dtype=float))
+
+    def dependent(output: int, width: int) -> set[int]:
+        return {row // width for row in traced.jac_sparsity(output, 0).row()}
+
+    model = plant.nominal
+    balls = {j for j in range(model.njnt) if _is_ball(model, j) and model.jnt_limited[j]}
+    return MovingLimits(
+        effort=tuple(sorted(dependent(0, 2))),
+        speed=tuple(sorted(dependent(1, 1))),
+        range=tuple(sorted(dependent(2, 2) | balls)),
+    )
+
+
+def _is_ball(model: mujoco.MjModel, joint: int) -> bool:
+    return int(model.jnt_type[joint]) == int(mujoco.mjtJoint.mjJNT_BALL)
 
 
 def effort_margin_labels(plant: Plant, moving: MovingLimits) -> list[str]:
@@ -100,20 +112,31 @@ def state_margin_labels(plant: Plant, moving: MovingLimits) -> list[str]:
     """Return a name for every margin of `state_margins`, in its order."""
     actuators, joints = plant.robot.actuator_names, plant.robot.joint_names
     labels = [f"speed of {actuators[i]} {side}" for i in moving.speed for side in ("-", "+")]
-    return labels + [f"{joints[j]} {side}" for j in moving.range for side in ("lower", "upper")]
+    for joint in moving.range:
+        sides = (" range",) if _is_ball(plant.nominal, joint) else (" lower", " upper")
+        labels += [f"{joints[joint]}{side}" for side in sides]
+    return labels
 
 
 def state_margins(
     plant: Plant, moving: MovingLimits, q: jax.Array, v: jax.Array, at: Limits
 ) -> jax.Array:
-    """Return distances of speeds and positions from their moving limits, ≥ 0 inside."""
+    """Return distances of speeds and positions from their limits, ≥ 0 inside.
+
+    A ball joint turned by φ from its reference has the quaternion's w = cos(φ/2): within its range
+    while w² ≥ cos²(range / 2).
+    """
+    model = plant.nominal
     parts: list[Any] = []
     for i in moving.speed:
-        joint = plant.robot.actuators[i].joint_id
-        speed = v[int(plant.nominal.jnt_dofadr[joint])]
+        speed = v[int(model.jnt_dofadr[plant.robot.actuators[i].joint_id])]
         parts += [at.speed[i] + speed, at.speed[i] - speed]
     for joint in moving.range:
-        if int(plant.nominal.jnt_type[joint]) in _SCALAR:
-            position = q[int(plant.nominal.jnt_qposadr[joint])]
-            parts += [position - at.range[joint][0], at.range[joint][1] - position]
+        start = int(model.jnt_qposadr[joint])
+        if _is_ball(model, joint):
+            quaternion = q[start : start + 4]
+            turned = quaternion[0] ** 2 / jnp.dot(quaternion, quaternion)
+            parts.append(turned - jnp.cos(at.range[joint][1] / 2) ** 2)
+        else:
+            parts += [q[start] - at.range[joint][0], at.range[joint][1] - q[start]]
     return jnp.array(parts, dtype=jnp.float64)

@@ -6,9 +6,12 @@ Peaks (maxima) become epigraph variables: each ξ replaces its maximum and every
 
 from __future__ import annotations
 
+import inspect
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,10 +78,17 @@ def user_terms(problem: Problem, plant: Plant, layout: Layout) -> UserTerms:
     terms = described[0]
     full = replace(layout, n_peaks=len(terms.peaks))
 
+    sizes = [c.value.size for c in (*terms.task, *terms.automatic)]
+
     def evaluate(z: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         xi = z[full.fields["peaks"]]
         result = _evaluate(problem, plant, full, z, PeakCollector(variables=xi))
         values = [c.value for c in (*result.task, *result.automatic)]
+        if [v.size for v in values] != sizes or len(result.peaks) != len(terms.peaks):
+            raise ProblemError(
+                f"{type(problem).__name__} states other terms each time it is asked; "
+                "objective() and constraints() must not depend on anything that changes"
+            )
         values += [xi[i] - peak.values for i, peak in enumerate(result.peaks)]
         maxima = [jnp.max(peak.values) for peak in result.peaks]
         return result.objective, jnp.concatenate(values), jnp.array(maxima, dtype=jnp.float64)
@@ -98,16 +108,45 @@ def user_terms(problem: Problem, plant: Plant, layout: Layout) -> UserTerms:
 def _evaluate(
     problem: Problem, plant: Plant, layout: Layout, z: jax.Array, collector: PeakCollector
 ) -> _Evaluated:
+    name = type(problem).__name__
     trajectory = Trajectory.of(plant, layout.split(z), collector)
-    objective = jnp.asarray(problem.objective(trajectory), dtype=jnp.float64)
-    if objective.size != 1:
+    try:
+        objective = _scalar(f"{name}.objective", problem.objective(trajectory))
+        task = list(flatten(problem.constraints(trajectory)))
+    except jax.errors.JAXTypeError as error:
         raise ProblemError(
-            f"{type(problem).__name__}.objective returned an array of shape {objective.shape}; "
+            f"{name} needs the value of a quantity that is not known yet, in a Python if, float() "
+            f"or numpy call{_place_in(error, problem)}: use jnp.where and jax.numpy instead"
+        ) from error
+    for constraint in task:
+        if constraint.knot is not None and not -layout.knots <= constraint.knot < layout.knots:
+            raise ProblemError(
+                f"constraint '{constraint.name}': knot {constraint.knot} does not exist: there are "
+                f"{layout.knots} knots"
+            )
+    return _Evaluated(objective, task, automatic_constraints(problem, trajectory), collector.peaks)
+
+
+def _scalar(what: str, value: Any) -> jax.Array:
+    try:
+        number = jnp.asarray(value, dtype=jnp.float64)
+    except (TypeError, ValueError) as error:
+        raise ProblemError(
+            f"{what} returned {value!r}; it must return one number, a function of the trajectory"
+        ) from error
+    if number.size != 1:
+        raise ProblemError(
+            f"{what} returned an array of shape {number.shape}; "
             "it must be one number (sum it, or use traj.peak)"
         )
-    task = list(flatten(problem.constraints(trajectory)))
-    automatic = automatic_constraints(problem, trajectory)
-    return _Evaluated(objective.reshape(()), task, automatic, collector.peaks)
+    return number.reshape(())
+
+
+def _place_in(error: BaseException, problem: Problem) -> str:
+    """Return ' (file:line)' of the user's own line that an error came through."""
+    file = inspect.getsourcefile(type(problem))
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+    return f" (line {lines[-1]} of {Path(file).name})" if file and lines else ""
 
 
 def automatic_constraints(problem: Problem, traj: Trajectory) -> list[Constraint]:
