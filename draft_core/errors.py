@@ -1,4 +1,4 @@
-"""The one error of this package: something in a robot folder or a request that cannot work."""
+"""What cannot work in a robot folder or a request: one error for people, one inside."""
 
 import difflib
 from collections.abc import Iterable
@@ -13,6 +13,10 @@ class DraftError(ValueError):
     def __init__(self, message: str):
         """Collapse the message to one line, so that a command line can print it as it is."""
         super().__init__(" ".join(str(message).split()))
+
+
+class ExpressionError(Exception):
+    """What is wrong with an expression; whoever knows which one and where says so."""
 
 
 def known_names(names: Iterable[str], limit: int = 40) -> str:

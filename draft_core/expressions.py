@@ -11,9 +11,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from draft_core.errors import DraftError, close_match, known_names
-from draft_core.grammar import Environment, Evaluator, ExpressionError, build
+from draft_core.errors import DraftError, ExpressionError, close_match, known_names
+from draft_core.grammar import Environment, Evaluator, build
 from draft_core.namespace import is_jax, is_traced
+from draft_core.values import bounded
 
 MAX_CHARACTERS = 500
 
@@ -61,10 +62,10 @@ class Expression:
 
         Raises:
             DraftError: a name is unknown, or a number has no result (division by zero, root
-                of a negative number, overflow).
+                of a negative number, overflow), or the value is too large.
         """
         try:
-            return self._evaluate(env)
+            return bounded(self._evaluate(env))
         except KeyError as error:
             raise self._unknown(str(error.args[0]), env) from None
         except ZeroDivisionError:

@@ -11,21 +11,18 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from draft_core.errors import known_names
+from draft_core.errors import ExpressionError, known_names
 from draft_core.namespace import is_jax, is_traced, namespace
 
 MAX_NODES = 200
 MAX_DEPTH = 50
 MAX_POWER = 32
+MAX_DIGITS = 15
 
 Environment = Mapping[str, Any]
 Evaluator = Callable[[Environment], Any]
 
 CONSTANTS = {"pi": math.pi}
-
-
-class ExpressionError(Exception):
-    """What is wrong with an expression; the caller adds which one and where."""
 
 
 def _truth(value: Any) -> Any:
@@ -64,31 +61,30 @@ def _elementwise(name: str) -> Callable[[Any], Any]:
     return apply
 
 
-def _extreme(name: str, pick: Callable[..., Any]) -> Callable[..., Any]:
+def _extreme(name: str, builtin: Callable[..., Any], pick: str) -> Callable[..., Any]:
     def apply(*values: Any) -> Any:
         items = values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
         if not items:
             raise ExpressionError(f"{name}() needs at least one number")
+        if set(map(type, items)) == {float}:
+            return builtin(items)
+        items = [_scalar(item) for item in items]
         result = items[0]
         for item in items[1:]:
-            xp = namespace(result, item)
-            result = pick(xp, result, item)
+            if is_jax(result) or is_jax(item):
+                result = getattr(namespace(result, item), pick)(result, item)
+            else:
+                result = builtin(result, item)
         return result
 
     return apply
 
 
-def _smaller(xp: Any, a: Any, b: Any) -> Any:
-    return xp.minimum(a, b) if is_jax(a) or is_jax(b) else min(a, b)
-
-
-def _larger(xp: Any, a: Any, b: Any) -> Any:
-    return xp.maximum(a, b) if is_jax(a) or is_jax(b) else max(a, b)
-
-
 def _round(x: Any, digits: Any = 0.0) -> Any:
-    if is_jax(digits):
-        raise ExpressionError("round() needs a constant number of digits")
+    if is_jax(digits) or not abs(digits) <= MAX_DIGITS:
+        raise ExpressionError(
+            f"round() needs a constant number of digits, at most {MAX_DIGITS} either way"
+        )
     return namespace(x).round(x, int(digits)) if is_jax(x) else float(round(x, int(digits)))
 
 
@@ -101,8 +97,8 @@ def _len(items: Any) -> float:
 # name: (least and most arguments, whether a list may be one, the function)
 FUNCTIONS: dict[str, tuple[int, int, bool, Callable[..., Any]]] = {
     "abs": (1, 1, False, abs),
-    "min": (1, 50, True, _extreme("min", _smaller)),
-    "max": (1, 50, True, _extreme("max", _larger)),
+    "min": (1, 50, True, _extreme("min", min, "minimum")),
+    "max": (1, 50, True, _extreme("max", max, "maximum")),
     "sqrt": (1, 1, False, _elementwise("sqrt")),
     "sin": (1, 1, False, _elementwise("sin")),
     "cos": (1, 1, False, _elementwise("cos")),
@@ -136,9 +132,18 @@ _WORKS = (
 
 
 def _scalar(value: Any) -> Any:
+    """Return an operand of arithmetic; a switch counts 1 or 0, as a float."""
     if isinstance(value, tuple | str):
-        kind = "a list" if isinstance(value, tuple) else f"the text {value!r}"
+        kind = "a list" if isinstance(value, tuple) else f"the text {value[:40]!r}"
         raise ExpressionError(f"arithmetic needs numbers, not {kind}")
+    if isinstance(value, bool):
+        return float(value)
+    return value.astype(float) if is_jax(value) and value.dtype == bool else value
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, tuple):
+        raise ExpressionError("lists do not compare; compare their elements, as in a[0] < b[0]")
     return value
 
 
@@ -223,7 +228,7 @@ class Builder:
             raise ExpressionError("only < <= > >= == != compare")
 
         def evaluate(env: Environment) -> Any:
-            values = [operand(env) for operand in operands]
+            values = [_comparable(operand(env)) for operand in operands]
             result: Any = True
             for test, a, b in zip(tests, values, values[1:], strict=False):
                 assert test is not None

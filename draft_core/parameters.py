@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from draft_core.errors import DraftError, close_match, known_names
+from draft_core.errors import DraftError, ExpressionError, close_match, known_names
 from draft_core.expressions import Expression, as_number, is_expression, shorten
 from draft_core.grammar import CONSTANTS, FUNCTIONS
 from draft_core.namespace import is_jax, is_traced
+from draft_core.values import bounded
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,79}")
 _RESERVED = {
     *CONSTANTS,
     *FUNCTIONS,
@@ -66,11 +67,18 @@ class Entry:
         return self.stated if isinstance(self.stated, tuple) else ()
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
-        """Return the value, given those of the parameters it reads."""
+        """Return the value, given those of the parameters it reads.
+
+        Raises:
+            DraftError: an expression has no value, or it is too large.
+        """
         if isinstance(self.stated, Expression):
             return self.stated.evaluate(env)
         if isinstance(self.stated, tuple):
-            return tuple(env[name] for name in self.stated)
+            try:
+                return bounded(tuple(env[name] for name in self.stated))
+            except ExpressionError as error:
+                raise DraftError(f"parameters.yaml, {self.name}: {error}.") from None
         return self.stated
 
 
@@ -148,6 +156,8 @@ def finite(value: Any, where: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise DraftError(f"{where} is {value}; it must be a finite number.")
     if isinstance(value, tuple):
+        if set(map(type, value)) == {float} and all(map(math.isfinite, value)):
+            return value
         for item in value:
             finite(item, where)
     elif is_jax(value) and not is_traced(value) and not math.isfinite(value):
@@ -176,12 +186,12 @@ def parse_parameters(data: Mapping[str, Any]) -> ParameterTable:
 
 
 def _collect(name: str, value: Any, entries: dict[str, Entry]) -> None:
-    where = f"parameters.yaml, {name}"
+    where = f"parameters.yaml, {shorten(name)}"
     last = name.rpartition(".")[2]
     if not _NAME.fullmatch(last) or last in _RESERVED:
         raise DraftError(
-            f"{where}: {last!r} cannot be a name; use a letter, then letters, digits or '_', "
-            "and no word of the expression language."
+            f"{where}: {shorten(last)!r} cannot be a name; use a letter, then letters, digits or "
+            "'_', at most 80, and no word of the expression language."
         )
     if isinstance(value, dict):
         if "value" in value and set(value) <= {"value", "unit"}:

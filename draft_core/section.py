@@ -44,7 +44,7 @@ class Section:
         for key in data:
             if key not in self.keys:
                 raise DraftError(
-                    f"{where}: unknown key {key!r}{close_match(key, self.keys)}. "
+                    f"{where}: unknown key {shorten(repr(key))}{close_match(key, self.keys)}. "
                     f"It may have: {known_names(self.keys)}."
                 )
         self.data: dict[str, Any] = data

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import itertools
 import random
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import yaml
 
 import draft_core
 from draft_core.errors import DraftError
-from tests.draft_core.conftest import FOLDERS
+from tests.draft_core.conftest import FOLDERS, TREE
 
 Make = Callable[..., Path]
 
@@ -67,6 +68,49 @@ def test_a_deeply_nested_file_is_refused(make_robot: Make):
 def test_an_alias_bomb_is_refused(make_robot: Make):
     bomb = "a: &a [1, 1, 1]\nb: &b [*a, *a, *a]\nc: [*b, *b, *b]\n"
     assert "aliases" in refusal(make_robot(bomb))
+
+
+def chain(first: str, step: str, levels: int) -> str:
+    """Return parameters b0, b1, ... of which each states the one before it twice, or deeper."""
+    steps = (f"b{i + 1}: {step.replace('@', f'b{i}')}\n" for i in range(levels))
+    return f"b0: {first}\n" + "".join(steps)
+
+
+BOMBS = {
+    "lists": ("[1, 1]", '"${[@, @]}"', 40, "b8: cannot use '${[b7, b7]}': its value is too large"),
+    "stated lists": ("[1, 1]", '["${@}", "${@}"]', 40, "b8: its value is too large"),
+    "texts": ("abcdefgh", '"${@}${@}"', 40, "b7: cannot use '${b6}${b6}': its value is too large"),
+    "lists as text": ("[1, 1]", '"${[@, @]} ${@}"', 40, "too large"),
+    "conditional lists": ("[1, 1]", '"${[@, @] if 1 < 2 else @}"', 40, "b8: cannot use"),
+    # a tuple of a tuple ... recursed deeper than Python can follow
+    "deep lists": ("[1, 1]", '"${[@]}"', 2000, "b16: cannot use '${[b15]}': its value has lists"),
+    # 1 < 2 is True, True + True is a whole number, and its squares double their digits
+    "switches": ('"${(1 < 2) + (1 < 2)}"', '"${@ * @}"', 40, "b10 is inf"),
+    "powers": ("9", '"${@ ** 32}"', 40, "b2: cannot use '${b1 ** 32}': its value is too large"),
+}
+
+
+@pytest.mark.parametrize("case", BOMBS)
+def test_a_value_that_doubles_is_refused_at_once(case: str, make_robot: Make):
+    # Each took minutes or gigabytes: what is shared in memory is counted each time it occurs.
+    first, step, levels, says = BOMBS[case]
+    folder = make_robot(chain(first, step, levels))
+    start = time.perf_counter()
+    assert says in refusal(folder)
+    assert time.perf_counter() - start < 1.0
+
+
+def test_lists_of_tree_yaml_are_bounded_too(make_robot: Make):
+    text = chain("[1, 1]", '"${[@, @]}"', 6) + "length: 0.3\nmass: 1.0\n"
+    nested = "${[" + ", ".join(["b6"] * 20) + "]}"
+    tree = TREE.replace("center: [0, 0,", f'pos: "{nested}"\n    center: [0, 0,')
+    assert "its value is too large" in refusal(make_robot(text, tree))
+
+
+def test_long_names_make_no_long_messages(make_robot: Make):
+    long = "x" * 1000
+    assert "cannot be a name" in refusal(make_robot(f"{long}: 1\n"))
+    assert "unknown key" in refusal(make_robot(replace={"robot: cart": f"{long}: cart"}))
 
 
 def test_binary_is_refused(make_robot: Make):

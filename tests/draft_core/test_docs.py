@@ -8,7 +8,7 @@ from pathlib import Path
 import mujoco
 import pytest
 
-from draft_core import grammar, reading
+from draft_core import grammar, reading, values
 from draft_core.parsing import MAX_NODES
 from draft_core.primitives import PRIMITIVES, parts
 from tests.draft_core.conftest import PROJECT
@@ -54,3 +54,6 @@ def test_the_limits_are_those_of_the_code():
     assert f"{grammar.MAX_NODES} terms" in TEXT
     assert f"{grammar.MAX_DEPTH} levels" in TEXT
     assert f"at most {grammar.MAX_POWER} in size" in TEXT
+    assert f"at most {grammar.MAX_DIGITS} digits" in TEXT
+    assert f"at most {values.MAX_SIZE} elements and characters" in TEXT
+    assert f"at most {values.MAX_NESTING} lists within" in TEXT

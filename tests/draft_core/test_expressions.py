@@ -12,7 +12,10 @@ from draft_core.backend import jax, jnp
 from draft_core.errors import DraftError
 from draft_core.expressions import Expression, as_number
 
-ENV = {"a": 2.0, "b": 0.5, "zero": 0.0, "items": (1.0, 2.0, 3.0), "leg.length": 0.4, "word": "up"}
+ENV = {
+    **{"a": 2.0, "b": 0.5, "zero": 0.0, "leg.length": 0.4, "word": "up"},
+    **{"items": (1.0, 2.0, 3.0), "many": (1.0,) * 50},
+}
 
 VALUES = {
     "a + b * 2 - 1": 2.0,
@@ -63,6 +66,22 @@ def test_lists_chosen_by_a_design_variable_keep_their_elements():
     chosen = jax.jit(lambda a: expression.evaluate({"a": a, "b": 5.0}))
     assert [float(v) for v in chosen(2.0)] == [2.0, 1.0]
     assert [float(v) for v in chosen(0.5)] == [0.0, 5.0]
+
+
+def test_switches_count_as_numbers_of_their_own():
+    # True + True is a whole number of unlimited size in Python, and True under JAX.
+    expression = Expression("${(a > 1) + (b < 1) - -(a > b)}", "here")
+    value = expression.evaluate(ENV)
+    assert value == 3.0
+    assert isinstance(value, float)
+    assert jax.jit(lambda a, b: expression.evaluate({"a": a, "b": b}))(2.0, 0.5) == 3.0
+
+
+def test_a_condition_on_a_design_variable_gives_no_huge_value():
+    lists = "[" + "many, " * 20 + "many]"
+    expression = Expression("${" + lists + " if a > 1 else " + lists + "}", "here")
+    with pytest.raises(DraftError, match="too large"):
+        jax.make_jaxpr(lambda a: expression.evaluate({**ENV, "a": a}))(2.0)
 
 
 def test_whole_powers_are_differentiable_at_zero():
@@ -157,7 +176,13 @@ WITHOUT_RESULT = {
     "a[0]": "only a list",
     "len(a)": "len() needs a list",
     "min([])": "needs at least one",
-    "max(items, 1)": "mixes numbers with lists",
+    "max(items, 1)": "arithmetic needs numbers, not a list",
+    "word < 1": "mixes numbers with lists or text",
+    "items == items": "lists do not compare; compare their elements",
+    "round(a, 10 ** 9)": "at most 15 either way",
+    "round(a, 1e300 * 1e300)": "at most 15 either way",
+    "[" + "many, " * 20 + "many]": "too large (at most 1000 numbers",
+    "[" * 17 + "a" + "]" * 17: "nested too deep (at most 16 levels)",
     "unknown + 1": "uses parameter 'unknown', which parameters.yaml does not have",
     "leg.lenght": "did you mean 'leg.length'?",
 }
