@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -205,7 +205,7 @@ class RecordedStage:
     """One IPOPT run as the driver asked for it.
 
     Attributes:
-        start: where it began, scaled variables, shape (n,).
+        start: where it began, scaled variables; a feasibility stage has its stretch after them.
         bounds: lower and upper bounds of x.
         parameters: (relaxation, weight of the objective).
         result: what it gave.
@@ -219,21 +219,50 @@ class RecordedStage:
     callback_seconds: float
 
 
+@dataclass
+class Recording:
+    """What the project asked of IPOPT while it was watched.
+
+    Attributes:
+        stages: every run, in order.
+        setup_s: time spent in making solvers; [s].
+    """
+
+    stages: list[RecordedStage] = field(default_factory=list)
+    setup_s: float = 0.0
+
+    @property
+    def solve_s(self) -> float:
+        """Time of all runs; [s]."""
+        return sum(stage.result.seconds for stage in self.stages)
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of all runs."""
+        return sum(stage.result.iterations for stage in self.stages)
+
+
 @contextmanager
-def recorded_stages() -> Iterator[list[RecordedStage]]:
-    """Collect every IPOPT run that the project makes while the context is open."""
+def recorded() -> Iterator[Recording]:
+    """Watch every IPOPT solver that the project makes and runs while the context is open."""
     from codesign.solve.ipopt import Ipopt
 
-    stages: list[RecordedStage] = []
-    run = Ipopt.run
+    recording = Recording()
+    make, run = Ipopt.__init__, Ipopt.run
 
-    def recorded(
+    def timed_make(self: Ipopt, *arguments: Any) -> None:
+        began = time.perf_counter()
+        make(self, *arguments)
+        recording.setup_s += time.perf_counter() - began
+
+    def recorded_run(
         self: Ipopt, start: Any, bounds: Any, parameters: Any, stop: Any, report: Any
     ) -> StageResult:
         result = run(self, start, bounds, parameters, stop, report)
         callback = float(self._solver.stats().get("t_wall_callback_fun", 0.0))
-        stages.append(RecordedStage(start.x.copy(), bounds, parameters, result, callback))
+        stage = RecordedStage(start.x.copy(), bounds, parameters, result, callback)
+        recording.stages.append(stage)
         return result
 
-    with patch.object(Ipopt, "run", recorded):
-        yield stages
+    with patch.object(Ipopt, "__init__", timed_make), patch.object(Ipopt, "run", recorded_run):
+        yield recording

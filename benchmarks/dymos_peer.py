@@ -152,7 +152,12 @@ def _spring() -> Any:
     phase.add_state("x", rate_source="v", targets=["x"], units="m", fix_initial=True)
     phase.add_state("v", rate_source="v_dot", units="m/s", fix_initial=True)
     phase.add_parameter(
-        "mass", opt=True, lower=0.0, upper=block.MASS_RANGE, units="kg", static_target=True
+        "mass",
+        opt=True,
+        lower=block.MASS_BOUNDS[0],
+        upper=block.MASS_BOUNDS[1],
+        units="kg",
+        static_target=True,
     )
     phase.add_objective("x", loc="final")
     problem.setup()

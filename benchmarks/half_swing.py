@@ -2,7 +2,8 @@
 
 A mass on a spring of k = 100 N/m starts at rest at 1 m and is to be nearest −1 m after
 T = π √(5/k). In continuous time that is 5 kg. The implicit midpoint rule turns by 2 atan(ωh/2) a
-step, so that in 25 steps it is k (h / (2 tan(π/50)))² = 4.9868 kg.
+step, so that in 25 steps it is k (h / (2 tan(π/50)))² = 4.9868 kg. The mass may be anything from
+1 g to 10 kg: a robot without mass is refused.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.handwritten.spring import DURATION, INTERVALS, MASS_RANGE
+from benchmarks.handwritten.spring import DURATION, INTERVALS, MASS_BOUNDS
 from codesign import Problem, Trajectory
 from codesign.constraints import Constraint, equal
 
@@ -20,7 +21,7 @@ class HalfSwing(Problem):
     """A mass on a spring swings from 1 m to −1 m in a given time: which mass?"""
 
     robot = Path(__file__).with_name("robots") / "spring"
-    design = {"mass": (0.0, MASS_RANGE, 8.0)}
+    design = {"mass": (*MASS_BOUNDS, 8.0)}
     duration = DURATION
     step_range = (1.0, 1.0)
     knots = INTERVALS + 1

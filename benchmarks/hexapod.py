@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import Settings, lap, median, record, recorded_stages, settings, show
+from benchmarks.common import Settings, lap, median, record, recorded, settings, show
 from problems.hexapod.problem import Hexapod
 
 BETAS = (0.0, 1.0)
@@ -95,7 +95,7 @@ def _runs(beta: float, asked: Settings) -> dict[str, Any]:
 
 def _row(problem: Hexapod, seed: int) -> dict[str, Any]:
     times: dict[str, float] = {}
-    with recorded_stages() as stages, lap(times, "wall"):
+    with recorded() as watched, lap(times, "wall"):
         solution = problem.solve(seed=seed)
     audit = solution.audit
     design = np.array(list(solution.design.values()))
@@ -110,7 +110,8 @@ def _row(problem: Hexapod, seed: int) -> dict[str, Any]:
         "peak_torque_nm": float(np.max(np.abs(solution.u))),
         "regularisation": 0.5 * float(change @ change),
         "iterations": solution.iterations,
-        "solve_s": sum(stage.result.seconds for stage in stages),
+        "solve_s": watched.solve_s,
+        "setup_s": watched.setup_s,
         "seconds": times["wall"],
         "contact_work_share": audit.energy.worst_contact_work / work if work > 0 else np.inf,
         "actuator_work_j": work,

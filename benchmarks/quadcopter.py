@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.common import lap, median, record, recorded_stages, settings, show
+from benchmarks.common import lap, median, record, recorded, settings, show
 from problems.quadcopter.problem import Quadcopter
 
 PUBLISHED = {
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _row(problem: Quadcopter, seed: int) -> dict[str, Any]:
     times: dict[str, float] = {}
-    with recorded_stages() as stages, lap(times, "wall"):
+    with recorded() as watched, lap(times, "wall"):
         solution = problem.solve(seed=seed)
     wanted = PUBLISHED["design"]
     distance = max(abs(solution.design[name] - value) for name, value in wanted.items())
@@ -60,7 +60,8 @@ def _row(problem: Quadcopter, seed: int) -> dict[str, Any]:
         "seed": seed,
         "found": solution.success and distance <= TOLERANCE,
         "status": str(solution.status),
-        "solve_s": sum(stage.result.seconds for stage in stages),
+        "solve_s": watched.solve_s,
+        "setup_s": watched.setup_s,
         "wall_s": times["wall"],
         "iterations": solution.iterations,
         "peak_thrust_n": solution.objective,

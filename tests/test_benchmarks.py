@@ -73,9 +73,9 @@ def test_peers_agree(tmp_path, capsys) -> None:
         assert found["solved"] == 1
         radius = content["quadcopter"]["summary"][who]["design"]["radius"]
         assert radius == pytest.approx(0.5, abs=1e-3)
-    assert content["spring"]["ratios"]["objective_gap"] < 1e-9
-    # the radius hardly matters to the thrust: both stop within IPOPT's tolerance of the optimum
-    assert content["quadcopter"]["ratios"]["objective_gap"] < 1e-4
+    assert content["spring"]["ratios"]["tight_objective_gap"] < 1e-8
+    # several local optima, within 1e-4 of each other, are parted by rounding alone
+    assert content["quadcopter"]["ratios"]["tight_objective_gap"] < 1e-4
     assert "codesign / by hand" in capsys.readouterr().out
 
 

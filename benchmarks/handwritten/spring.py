@@ -13,7 +13,7 @@ from benchmarks.handwritten.program import HandwrittenProgram, RowList
 STIFFNESS = 100.0  # [N/m]
 DURATION = float(np.pi * np.sqrt(5 / 100))  # [s]
 INTERVALS = 25
-MASS_RANGE = 10.0  # [kg]
+MASS_BOUNDS = (1e-3, 10.0)  # [kg]
 NOMINAL_WEIGHT = 8.0 * 9.81  # unit of forces; [N]
 MOTOR_LIMIT = 1.0  # unit of efforts; [N]
 
@@ -25,7 +25,7 @@ def spring() -> HandwrittenProgram:
     knots, (last_q, last_v, share) = ca.reshape(x[:-3], 4, INTERVALS), ca.vertsplit(x[-3:])
     q, v = ca.vertcat(knots[0, :].T, last_q), ca.vertcat(knots[1, :].T, last_v)
     u, h = MOTOR_LIMIT * knots[2, :].T, step * knots[3, :].T
-    mass = MASS_RANGE * share
+    mass = (MASS_BOUNDS[1] - MASS_BOUNDS[0]) * share
 
     rows = RowList()
     for k in range(INTERVALS):
