@@ -53,11 +53,33 @@ def robot_xml(tree: RobotTree, fields: Mapping[str, Any]) -> str:
     elements: dict[str | None, ET.Element] = {None: world}
     for body, link in enumerate(tree.links, start=1):
         elements[link.name] = writer.body(elements[link.parent], link, body)
+    pairs = excluded_pairs(tree)
+    contact = ET.SubElement(root, "contact") if pairs else root
+    for fixed, moving in pairs:
+        ET.SubElement(contact, "exclude", body1=fixed, body2=moving)
     root.append(actuators)
     ET.indent(root)
     return (
         f"<!-- {tree.name}: {GENERATOR}; do not edit -->\n{ET.tostring(root, encoding='unicode')}\n"
     )
+
+
+def excluded_pairs(tree: RobotTree) -> list[tuple[str, str]]:
+    """Return the pairs of bodies, fixed and moving, that must be told not to collide.
+
+    Bodies welded together are one rigid piece, and MuJoCo lets no piece collide with the one it
+    hangs from, except from the world's. A robot whose root is welded to the world would collide
+    at its own first joints; with these pairs it collides as if its root were free.
+    """
+    pieces: dict[str | None, str | None] = {None: None}  # None is the world's
+    first: set[str] = set()
+    for link in tree.links:
+        pieces[link.name] = link.name if link.joint else pieces[link.parent]
+        if link.joint and link.parent and pieces[link.parent] is None:
+            first.add(link.name)
+    solid = [link.name for link in tree.links if any(s.shape for s in link.solids)]
+    fixed = [name for name in solid if pieces[name] is None]
+    return [(name, moving) for moving in solid if pieces[moving] in first for name in fixed]
 
 
 class _Writer:

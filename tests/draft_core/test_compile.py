@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,69 @@ def test_frames_that_nearly_coincide_compile(make_robot: Callable[..., Path], of
     compiled = robot.compile({"offset": offset})
     assert compiled.model.body_ipos[1, 0] == offset
     assert compiled.drift < 1e-5
+
+
+PIECES = """
+robot: pieces
+nodes:
+  base: {primitive: root, BASE BALL}
+  bracket: {primitive: geom, parent: base, PLACE BALL}
+  bare: {primitive: geom, parent: bracket, mass: 1, inertia: [1, 1, 1]}
+  upper: {primitive: geom, parent: bare, HINGE motor: {limit: 1}, PLACE BALL}
+  sleeve: {primitive: geom, parent: upper, PLACE BALL}
+  fore: {primitive: geom, parent: sleeve, HINGE PLACE BALL}
+  hand: {primitive: geom, parent: fore, HINGE PLACE BALL}
+  tail: {primitive: geom, parent: base, HINGE pos: [0, -0.15, 0], BALL}
+"""
+
+
+def colliding(folder: Path) -> set[frozenset[str]]:
+    """Return the pairs of bodies in contact at the reference pose, by MuJoCo."""
+    model = draft_core.load(folder).compile().model
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    bodies = [model.geom_bodyid[geom] for geom in data.contact.geom]
+    return {frozenset(model.body(body).name for body in pair) for pair in bodies}
+
+
+def pieces(base: str, place: str) -> str:
+    hinge = "joint: {type: hinge, axis: [0, 1, 0]},"
+    ball = "shape: sphere, size: [0.1], mass: 1"
+    words = {"BASE": base, "PLACE": place, "HINGE": hinge, "BALL": ball}
+    return re.sub("BASE|PLACE|HINGE|BALL", lambda match: words[match.group()], PIECES)
+
+
+BASES = {
+    "welded": "",
+    "free": "joint: free,",
+    "turning": "joint: {type: hinge, axis: [0, 0, 1]},",
+    "round": "joint: ball,",
+}
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_links_that_overlap_only_where_they_hang_do_not_collide(
+    make_robot: Callable[..., Path], base: str
+):
+    # spheres of diameter 0.2 in a row, 0.15 apart; MuJoCo's own filter leaves out a static parent
+    tree = pieces(BASES[base], "pos: [0.15, 0, 0],")
+    assert colliding(make_robot(tree=tree)) == set()
+
+
+def test_a_welded_base_collides_as_a_free_one_would(make_robot: Callable[..., Path]):
+    # All spheres in one place; MuJoCo's own filter for moving pieces is the oracle.
+    free, welded = (
+        colliding(make_robot(tree=pieces(BASES[base], ""))) for base in ("free", "welded")
+    )
+    assert welded == free
+    assert {frozenset(pair) for pair in (("base", "hand"), ("upper", "hand"))} <= free
+    assert frozenset(("upper", "tail")) in free
+
+
+def test_only_a_welded_base_needs_excluded_pairs(any_robot: Sample):
+    welded = any_robot.robot.tree.links[0].joint is None
+    assert (any_robot.robot.base_model.nexclude > 0) == welded
+    assert ("<exclude" in any_robot.robot.compile().xml) == welded
 
 
 def test_a_robot_that_cannot_move_compiles(make_robot: Callable[..., Path]):
