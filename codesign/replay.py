@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codesign.errors import SolutionError
+from codesign.swap import write_whole
 
 if TYPE_CHECKING:
     from codesign.solution import Solution
@@ -66,8 +67,8 @@ class Replay:
         return {name: v for name, v in asdict(self).items() if name not in ("t", "q")}
 
     def save(self, path: Path) -> Path:
-        """Write the figures as JSON."""
-        path.write_text(json.dumps(self.to_json(), indent=2) + "\n")
+        """Write the figures as JSON, whole or not at all."""
+        write_whole(path, json.dumps(self.to_json(), indent=2) + "\n")
         return path
 
 
@@ -98,12 +99,16 @@ def replay(solution: Solution) -> Replay:
     """Simulate a solution's plan on level ground and measure how far it strays.
 
     Raises:
-        SolutionError: the solution's terrain is not level ground, which is what is simulated.
+        SolutionError: the solution's terrain is not level ground, which is what is simulated, or
+            its trajectory holds values that are not numbers.
     """
     if solution.terrain != "flat ground":
         raise SolutionError(
             f"this solution walks on '{solution.terrain}'; replay simulates flat ground only"
         )
+    moving = (solution.t, solution.q, solution.v, solution.u)
+    if not all(np.all(np.isfinite(values)) for values in moving) or np.any(solution.dt <= 0):
+        raise SolutionError("this solution's trajectory holds values that are not numbers or times")
     model = _scene(solution)
     plan = Plan(model, solution)
     has_thrusters = bool((model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_SITE)).any())

@@ -3,39 +3,78 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from codesign.errors import SolutionError
+from codesign.swap import clear_leftovers
 
-#: What a solve writes under --out.
+#: What a solve writes under --out, besides further files of robot_source/ that solution.json names.
 RESULT_FILES = frozenset(
-    {"solution.json", "trajectory.npz", "robot", "robot_source", "report.html", "replay.json"}
+    {
+        "solution.json",
+        "trajectory.npz",
+        "report.html",
+        "replay.json",
+        "robot/robot.xml",
+        "robot/scene.xml",
+        "robot/parameters_resolved.yaml",
+        "robot_source/parameters.yaml",
+        "robot_source/tree.yaml",
+    }
 )
+_TRIAL = ".codesign-trial-"
+_MAX_RECORD = 64 * 1024 * 1024  # [bytes]
 
 
 def check_result_folder(folder: Path) -> None:
-    """Refuse a folder that cannot take a result.
+    """Refuse a folder that cannot take a result, and clear what a killed run left beside it.
 
-    It may be new, empty, or hold an earlier result, which is then replaced.
+    It may be new, empty, or hold an earlier result, which is then replaced whole.
 
     Raises:
-        SolutionError: it is a file, holds other things, or cannot be written.
+        SolutionError: it is a file, holds other things, or cannot be written or replaced.
     """
-    if folder.exists() and not folder.is_dir():
-        raise SolutionError(f"cannot write to '{folder}': it is a file; give a folder")
-    if folder.is_dir():
-        _check_content(folder)
-    _check_writable(folder)
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise SolutionError(f"cannot write to '{folder}': it is a file; give a folder")
+        _check_replaceable(folder)
+        clear_leftovers(folder)
+        if folder.is_dir():
+            _check_content(folder)
+        _check_writable(folder)
+    except SolutionError:
+        raise
+    except OSError as error:
+        shown = str(folder) if len(str(folder)) < 120 else f"{str(folder)[:60]}…"
+        raise SolutionError(f"cannot write to '{shown}': {error.strerror or error}") from None
+    except ValueError as error:  # a NUL in the name
+        raise SolutionError(f"cannot write to {str(folder)!r}: {error}") from None
+
+
+def _check_replaceable(folder: Path) -> None:
+    """A result changes places with the one before it: not under a shell, nor a mounted disk."""
+    here, target = Path.cwd().resolve(), folder.resolve()
+    if here.is_relative_to(target):
+        raise SolutionError(
+            f"cannot write to '{folder}': it is the folder you are in, which a result would "
+            "replace; give a folder below it"
+        )
+    if os.path.ismount(target):
+        raise SolutionError(
+            f"cannot write to '{folder}': it is where a disk is mounted; give a folder below it"
+        )
 
 
 def _check_content(folder: Path) -> None:
-    try:
-        names = {path.name for path in folder.iterdir()}
-    except OSError as error:
-        raise SolutionError(f"cannot read '{folder}': {error.strerror}") from None
-    foreign = sorted(names - RESULT_FILES)
-    if names and (foreign or not is_result(folder)):
+    record = read_record(folder)
+    own = RESULT_FILES | _named_files(record)
+    names = list(_entries(folder))
+    foreign = sorted(name for name in names if not _is_own(name, own))
+    if names and (foreign or record is None):
         shown = ", ".join((foreign or sorted(names))[:3])
         raise SolutionError(
             f"cannot write to '{folder}': it holds {shown}, which no solve wrote; "
@@ -43,22 +82,56 @@ def _check_content(folder: Path) -> None:
         )
 
 
+def _entries(folder: Path) -> Iterator[str]:
+    """Yield files and empty folders below a folder; a link is an entry, not what it points to."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for place, folders, files in os.walk(folder, onerror=refuse):
+        below = Path(place).relative_to(folder)
+        links = [name for name in folders if (Path(place) / name).is_symlink()]
+        yield from ((below / name).as_posix() for name in (*files, *links))
+        if not folders and not files and below.parts:
+            yield f"{below.as_posix()}/"
+
+
+def _is_own(name: str, own: frozenset[str]) -> bool:
+    is_draft = name.startswith((".report.html.", _TRIAL))
+    return is_draft or name.removesuffix(".part") in own or name in ("robot/", "robot_source/")
+
+
+def _named_files(record: dict[str, Any] | None) -> frozenset[str]:
+    named = (record or {}).get("sha256")
+    files = named if isinstance(named, dict) else {}
+    return frozenset(name for name in files if name.startswith("robot_source/"))
+
+
 def is_result(folder: Path) -> bool:
     """Whether the folder's solution.json is one that a solve wrote."""
+    return read_record(folder) is not None
+
+
+def read_record(folder: Path) -> dict[str, Any] | None:
+    """Return what solution.json holds, or None where no solve wrote it."""
+    path = folder / "solution.json"
     try:
-        record = json.loads((folder / "solution.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(record, dict) and {"problem", "status", "design"} <= record.keys()
+        if path.stat().st_size > _MAX_RECORD:
+            return None
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    is_ours = isinstance(record, dict) and {"problem", "status", "design"} <= record.keys()
+    return record if is_ours else None
 
 
 def _check_writable(folder: Path) -> None:
-    """Try it: permissions alone do not tell of read-only and full disks."""
-    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    if not nearest.is_dir():
-        raise SolutionError(f"cannot write to '{folder}': '{nearest}' is a file")
-    try:
-        with tempfile.TemporaryDirectory(prefix=".codesign-", dir=nearest):
-            pass
-    except OSError as error:
-        raise SolutionError(f"cannot write to '{folder}': {error.strerror}") from None
+    """Try it: permissions alone do not tell of read-only and full disks, nor of names too long."""
+    target = folder.resolve()
+    near = next(place for place in target.parents if place.exists())
+    for place in (near, target) if target.exists() else (near,):
+        if not place.is_dir():
+            raise SolutionError(f"cannot write to '{folder}': '{place}' is a file")
+        with tempfile.TemporaryDirectory(prefix=_TRIAL, dir=place) as trial:
+            if not target.exists():
+                (Path(trial) / target.relative_to(near)).mkdir(parents=True)

@@ -44,9 +44,10 @@ def write_report(
     *,
     title: str | None = None,
     question: str | None = None,
-    markers: Mapping[str, np.ndarray] | None = None,
+    markers: Mapping[str, Sequence[float] | np.ndarray] | None = None,
     command: str | None = None,
     replay: Replay | None = None,
+    remarks: Sequence[str] = (),
 ) -> Path:
     """Write the report of a solution.
 
@@ -56,9 +57,10 @@ def write_report(
         path: file to write; replaced only when the page is complete.
         title: headline; the problem's name by default.
         question: what was asked, in a sentence.
-        markers: named points of the world to show, e.g. a button [m].
+        markers: named points of the world to show, e.g. a button [m]; what is no point is left out.
         command: what a person types to get this solution again; a line of Python by default.
         replay: how the plan fared in simulation, if it was tried.
+        remarks: what else the reader should know, e.g. that no replay could be made.
 
     Returns:
         The path written.
@@ -72,6 +74,7 @@ def write_report(
         markers=markers,
         command=command,
         replay=replay,
+        remarks=remarks,
     )
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -88,17 +91,18 @@ def report_html(
     *,
     title: str | None = None,
     question: str | None = None,
-    markers: Mapping[str, np.ndarray] | None = None,
+    markers: Mapping[str, Sequence[float] | np.ndarray] | None = None,
     command: str | None = None,
     replay: Replay | None = None,
+    remarks: Sequence[str] = (),
 ) -> str:
     """Return the report as HTML; see `write_report`."""
     title = title or str(solution.problem)
     names = contact_names(solution)
-    motion, script = _motion(solution, model, names, markers or {})
+    motion, script = _motion(solution, model, names, usable_markers(markers or {}))
     plots = "".join(all_plots(solution, model, names)) if _is_drawable(solution) else ""
     body = [
-        _headline(solution, title, question, replay),
+        _headline(solution, title, question, replay, remarks),
         _facts(solution, model),
         f"<h2>Motion</h2>{motion}",
         f"<h2>Design</h2>{design_table(solution.design_values)}",
@@ -122,6 +126,19 @@ def contact_names(solution: Solution) -> list[str]:
     return names if len(names) == count else [f"contact {i}" for i in range(count)]
 
 
+def usable_markers(markers: Mapping[str, Sequence[float] | np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the markers that are points: three finite numbers under a name."""
+    found = {}
+    for name, point in markers.items():
+        try:
+            place = np.asarray(point, dtype=float)
+        except (TypeError, ValueError):
+            continue
+        if place.shape == (3,) and np.all(np.isfinite(place)):
+            found[str(name)] = place
+    return found
+
+
 def _asset(name: str) -> str:
     return resources.files("codesign.report").joinpath("assets", name).read_text("utf-8")
 
@@ -132,13 +149,19 @@ def _is_drawable(solution: Solution) -> bool:
     )
 
 
-def _headline(solution: Solution, title: str, question: str | None, replay: Replay | None) -> str:
+def _headline(
+    solution: Solution,
+    title: str,
+    question: str | None,
+    replay: Replay | None,
+    remarks: Sequence[str],
+) -> str:
     verdict = _VERDICTS.get(str(solution.status)) or plain(solution.status)
     asked = f'<p class="question">{escape(question)}</p>' if question else ""
     message = f"<p>{escape(str(solution.message))}</p>" if solution.message else ""
     if replay is not None and replay.fell:
         message += "<p>In MuJoCo's own simulation this plan falls: see Replay below.</p>"
-    notes = "".join(f"<p>Note: {escape(note)}.</p>" for note in solution.notes)
+    notes = "".join(f"<p>Note: {escape(note)}.</p>" for note in (*solution.notes, *remarks))
     return (
         f"<h1>{escape(title)}</h1>{asked}"
         f'<div class="verdict{" good" if solution.success else ""}">'
@@ -202,7 +225,7 @@ def solution_montage(
     model: mujoco.MjModel,
     *,
     count: int = 5,
-    markers: Mapping[str, np.ndarray] | None = None,
+    markers: Mapping[str, Sequence[float] | np.ndarray] | None = None,
 ) -> str:
     """Return a solution's motion as a strip of poses: an SVG picture for a page or a file.
 
@@ -225,7 +248,7 @@ def solution_montage(
         track=body_poses(model, dense, interpolate(model, t, solution.q, dense)).position[
             :, base_body(model)
         ],
-        markers=markers,
+        markers=usable_markers(markers or {}),
         label="The motion, at evenly spaced times",
     )
 

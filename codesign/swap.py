@@ -1,0 +1,117 @@
+"""A folder that is replaced whole or not at all, whatever happens while it is written.
+
+The new content is staged in a hidden folder beside the target,
+
+    .codesign-PLACE-PID-xxxxxxxx/new      what is being written
+    .codesign-PLACE-PID-xxxxxxxx/old      what was there, for as long as the two change places
+
+and takes the target's name by renaming. PLACE is a digest of machine and target, so that the stage
+of a killed run can be recognised and cleared by the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+_ATTEMPTS = 100  # another run may put its result there between our two renames
+_OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
+
+
+@contextlib.contextmanager
+def replacing(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder to fill; when the block ends it takes the place of `folder`.
+
+    An exception in the block, Ctrl-C included, leaves `folder` as it was and nothing beside it.
+
+    Raises:
+        OSError: the disk refuses; `folder` is as it was.
+    """
+    target = folder.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    clear_leftovers(target)
+    scratch = Path(tempfile.mkdtemp(prefix=f"{_mark(target)}{os.getpid()}-", dir=target.parent))
+    try:
+        new = scratch / "new"
+        new.mkdir()
+        yield new
+        _exchange(new, target, scratch)
+    finally:
+        _restore(scratch, target)
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove the stages of runs that were killed, and put back what one had moved aside."""
+    target = folder.resolve()
+    if not target.parent.is_dir():
+        return
+    mark = _mark(target)
+    for scratch in target.parent.glob(f"{mark}*"):
+        if not _is_running(scratch.name.removeprefix(mark).partition("-")[0]):
+            with contextlib.suppress(OSError):
+                _restore(scratch, target)
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+def identity(folder: Path) -> int | None:
+    """Return a number that changes when the folder is replaced; None where there is none."""
+    try:
+        return folder.stat().st_ino
+    except OSError:
+        return None
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is either its old or its new self."""
+    temporary = path.with_name(path.name + ".part")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _exchange(new: Path, target: Path, scratch: Path) -> None:
+    for attempt in range(_ATTEMPTS):
+        with contextlib.suppress(FileNotFoundError):
+            target.rename(scratch / f"old{attempt:03d}")
+        try:
+            new.rename(target)
+            return
+        except OSError as error:
+            if error.errno not in _OCCUPIED:
+                raise
+    raise OSError(errno.EBUSY, "other runs keep writing there")
+
+
+def _restore(scratch: Path, target: Path) -> None:
+    """Put back what was moved aside, unless something has taken its place."""
+    for old in sorted(scratch.glob("old*"), reverse=True):
+        if not target.exists():
+            old.rename(target)
+
+
+def _mark(target: Path) -> str:
+    place = f"{platform.node()}:{target}"
+    return f".codesign-{hashlib.sha256(os.fsencode(place)).hexdigest()[:12]}-"
+
+
+def _is_running(process: str) -> bool:
+    """Whether a process of this machine runs; where that cannot be asked, yes."""
+    if os.name != "posix" or not process.isdecimal():
+        return True
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
