@@ -127,6 +127,17 @@ class Robot:
 
         return compile_robot(self.tree, design, None if out is None else Path(out))
 
+    def check_design(self, design: Mapping[str, Any] | None = None) -> None:
+        """Check that the robot exists at a design: every number keeps its rule, MuJoCo accepts it.
+
+        Takes milliseconds, so that the corners of a design space can be checked before a search.
+
+        Raises:
+            DraftError: in one line, the first number that cannot work, with its place.
+        """
+        speed_limits(self.tree, self.tree.resolve(design))  # no part of MuJoCo's model
+        self.compile(design)
+
     def contact_friction(self, design: Mapping[str, Any] | None = None) -> Any:
         """Return the friction coefficient of each contact point (ncontact,) at a design."""
         return contact_friction(self.tree, self.tree.resolve(design))

@@ -5,13 +5,19 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
+from jax.extend.core import jaxpr_as_fun
 
 import draft_core
+from draft_core.backend import jax, jnp
+from draft_core.errors import DraftError
 from draft_core.primitives import PRIMITIVES, parts
 from tests.draft_core.conftest import FOLDERS, Sample
 
@@ -46,6 +52,112 @@ def test_limits_follow_the_design(hexapod: Sample, everything: Sample):
     assert everything.robot.speed_limits().count(None) == 6
     friction = everything.robot.contact_friction({"leg.radius": 0.05})
     np.testing.assert_allclose(friction, [0.6, 0.55, 0.6, 0.55])
+
+
+LIMITS_PARAMETERS = """
+torque: 2.0
+swing: 1.0
+strong: true
+table: [1.0, 2.0]
+"""
+LIMITS_TREE = """
+robot: limits
+nodes:
+  base:
+    {primitive: root, joint: free, BALL, thrusters: {fan: {limit: "${max(torque, swing)}"}}}
+  conditional:
+    primitive: geom
+    parent: base
+    joint: {type: hinge, axis: [0, 1, 0], range: ["${-abs(swing)}", "${1 if torque > 1 else 2}"]}
+    motor: {limit: "${torque if torque > swing else swing}", speed: "${min(torque, 3)}"}
+    contacts: {foot: {friction: "${0.5 + abs(swing - 2)}"}}
+    BALL
+  listed:
+    primitive: geom
+    parent: base
+    joint: {type: slide, axis: [1, 0, 0], range: "${[-1, 2] if torque > 1 else [-torque, swing]}"}
+    motor: {limit: [-1, "${torque ** 2}"], speed: "${table[0] + (torque > 1 and not swing > 5)}"}
+    BALL
+  constant:
+    primitive: geom
+    parent: base
+    joint: {type: hinge, axis: [0, 0, 1], range: [-1, 2]}
+    motor: {limit: "${2 if strong else 3}", speed: 4}
+    BALL
+  round:
+    primitive: geom
+    parent: base
+    joint: {type: ball, range: [0, "${swing // 2 + torque % 3 + round(torque, 1)}"]}
+    BALL
+"""
+
+
+def limits_robot(make_robot: Callable[..., Path]) -> draft_core.Robot:
+    tree = LIMITS_TREE.replace("    BALL", "    shape: sphere\n    size: [0.1]\n    mass: 1")
+    tree = tree.replace("BALL", "shape: sphere, size: [0.1], mass: 1")
+    return draft_core.load(make_robot(LIMITS_PARAMETERS, tree))
+
+
+def all_limits(robot: draft_core.Robot, rho: Any) -> Any:
+    """Return every limit of a robot at a design (torque, swing)."""
+    design = {"torque": rho[0], "swing": rho[1]}
+    ranges = robot.realize(design).jnt_range
+    friction = robot.contact_friction(design)
+    return robot.effort_limits(design), robot.speed_limits(design), friction, ranges
+
+
+def test_traced_limits_are_those_of_numbers(make_robot: Callable[..., Path]):
+    robot = limits_robot(make_robot)
+    trace = jaxpr_as_fun(jax.make_jaxpr(lambda rho: all_limits(robot, rho))(jnp.ones(2)))
+    for rho in ((2.0, 1.0), (0.5, 1.5), (1.2, 0.3)):  # both sides of every condition
+        numbers = jax.tree.leaves(all_limits(robot, rho))
+        for value, expected in zip(trace(jnp.array(rho)), numbers, strict=True):
+            np.testing.assert_allclose(value, expected, rtol=1e-15)
+
+
+def test_a_trace_shows_which_limits_depend_on_the_design(make_robot: Callable[..., Path]):
+    robot = limits_robot(make_robot)
+    speeds = jax.make_jaxpr(lambda rho: all_limits(robot, rho)[1])(jnp.ones(2)).jaxpr.outvars
+    assert [hasattr(speed, "val") for speed in speeds] == [False, False, True]
+    fixed = jax.make_jaxpr(lambda mass: robot.effort_limits({"table.0": mass}))(1.0)
+    assert not fixed.jaxpr.eqns
+
+
+def test_a_design_that_cannot_be_is_refused_before_a_search(hexapod: Sample):
+    robot = hexapod.robot
+    for name in robot.parameters:
+        if "inertia" not in name:
+            robot.check_design({name: 1.1 * hexapod.nominal[name]})
+    for name, says in {
+        "leg_length": r"node 'leg_fl' \(geom\), size\[2\] is -1 .*must be greater than 0",
+        "body_mass": r"node 'body' \(root\), mass is -1 .*must be greater than 0",
+        "motor_speed": r"motor, speed is -1 .*must be greater than 0",
+        "motor_torque": r"motor, limit\[0\] is -1 .*must be greater than 0",
+        "ground_friction": r"friction is -1 .*must be 0 or more",
+        "leg_lenght": r"did you mean 'leg_length'",
+    }.items():
+        with pytest.raises(DraftError, match=says) as caught:
+            robot.check_design({name: -1.0})
+        assert "\n" not in str(caught.value)
+
+
+def test_a_size_that_vanishes_within_the_bounds_is_found(make_robot: Callable[..., Path]):
+    sizes = {"size: [0.2, 0.1, 0.1]": 'size: [0.2, 0.1, "${length - 0.2}"]'}
+    robot = draft_core.load(make_robot(replace=sizes))
+    robot.check_design({"length": 0.21})
+    with pytest.raises(DraftError, match=r"size\[2\] is -0.1 \(from '\$\{length - 0.2\}'\)"):
+        robot.check_design({"length": 0.1})
+
+
+def test_checking_a_design_takes_milliseconds():
+    # Three on an idle core, with JAX imported; in a process of its own, where shapes go unchecked.
+    code = (
+        "import timeit, draft_core.backend; "
+        f"robot = draft_core.load({str(FOLDERS['hexapod'])!r}); "
+        "print(min(timeit.repeat(robot.check_design, number=1, repeat=50)))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+    assert float(run.stdout) < 0.010
 
 
 def test_the_robot_of_the_tests_has_every_feature(everything: Sample):
@@ -121,7 +233,7 @@ def test_importing_and_compiling_need_no_jax():
 
 def test_importing_mjx_prints_nothing():
     run = subprocess.run(
-        [sys.executable, "-c", "import draft_core.backend"],
+        [sys.executable, "-c", "import draft_core.backend\nfrom mujoco import mjx"],
         check=True,
         capture_output=True,
         timeout=60,
