@@ -80,8 +80,12 @@ class Problem:
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an option; what was built with its old value is built anew when next needed."""
         super().__setattr__(name, value)
-        for built in ("plant", "transcription"):
+        for built in _BUILT:
             self.__dict__.pop(built, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what was built, so that a problem crosses processes and is built there."""
+        return {name: value for name, value in self.__dict__.items() if name not in _BUILT}
 
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
@@ -202,6 +206,7 @@ class Problem:
         )
 
 
+_BUILT = ("plant", "transcription")  # cached properties
 _MOST_KNOTS = 5000
 _INTEGRATORS = ("backward_euler", "implicit_midpoint")  # named here to keep the import light
 

@@ -90,3 +90,12 @@ def test_a_design_variable_adds_one_column_and_little_work() -> None:
     ).transcription.program
     nonzeros = [p.derivatives["hess_lag"].nnz_out(0) for p in (few, more)]
     assert nonzeros[1] < 1.2 * nonzeros[0]
+
+
+def test_derivatives_are_sparse(program) -> None:
+    # cyipopt#169: a declared sparsity with dense derivatives behind it
+    jacobian = program.derivatives["jac_g"].sparsity_out(1)
+    assert jacobian.nnz() < 0.1 * jacobian.numel()
+    x, _, _ = random_point(program, 3)
+    values = np.array(program.derivatives["jac_g"](x, [0.01, 1.0])[1].nonzeros())
+    assert np.mean(values != 0.0) > 0.9  # and few of the declared entries are always zero
