@@ -49,11 +49,15 @@ def list_command() -> None:
 def solve_command(
     problem: Annotated[str, typer.Argument(help="A name from `list`, or path/to/file.py:Class.")],
     seed: Annotated[int, typer.Option(help="Seed of the random start.")] = 0,
-    starts: Annotated[int, typer.Option(help="Random starts to try; the best is kept.")] = 1,
+    starts: Annotated[
+        int, typer.Option(help="Seeds to try, from --seed on; the best is kept.")
+    ] = 1,
     knots: Annotated[int | None, typer.Option(help="Knots, instead of the problem's own.")] = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall time [s].")] = None,
     settings: Settings = None,
-    out: Annotated[Path | None, typer.Option(help="Result folder; out/NAME by default.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder, replaced; default out/NAME.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the path alone.")] = False,
 ) -> None:
     """Solve a problem; the last line printed is the path of the report.
@@ -70,11 +74,12 @@ def solve_command(
     check_result_folder(folder)
     with _user_code(task):
         solution = _solve(task, seed, starts, time_limit, quiet)
-    command = _command_again(problem, seed, starts, given)
-    report = solution.save(folder, command) / "report.html"
+    command = _command_again(problem, seed, starts, time_limit, given, out)
+    for note in _saved(solution, folder, command):
+        _warn(note)
     if not quiet:
         _say(f"{_summary(solution)}\n")
-    _say(str(report))
+    _say(str(folder / "report.html"))
     if not solution.success:
         raise typer.Exit(1)
 
@@ -83,7 +88,10 @@ def solve_command(
 def show_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that a solve wrote.")],
 ) -> None:
-    """Show a saved solution: verdict, design, what took how long."""
+    """Show a saved solution: verdict, design, what took how long.
+
+    Exit status 0 for a solve that failed too: it is shown. The verdict is in the first line.
+    """
     from codesign import load
 
     _say(_summary(load(folder)))
@@ -154,6 +162,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()
         return 0
+    except _InterruptedSaving as stop:
+        return _refuse(str(stop), 1)
     except (KeyboardInterrupt, typer.Abort):
         return _refuse("interrupted before there was anything to keep; nothing is written", 1)
     except Exception as error:
@@ -161,6 +171,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if message is None:
             raise
         return _refuse(message, 2)
+
+
+class _InterruptedSaving(Exception):
+    """Ctrl-C while a result was written; says what the folder holds now."""
+
+
+def _saved(solution: Solution, folder: Path, command: str) -> tuple[str, ...]:
+    """Save a solution and return what could not be drawn of it."""
+    from codesign.storage import save
+    from codesign.swap import identity
+
+    before = identity(folder)
+    try:
+        return save(solution, folder, command)
+    except KeyboardInterrupt:
+        after = identity(folder)
+        if after is None:
+            told = "nothing is written"
+        elif after == before:
+            told = f"'{folder}' is as it was"
+        else:
+            told = f"'{folder}' holds the new result"
+        raise _InterruptedSaving(f"interrupted while saving: {told}") from None
 
 
 def _message(error: Exception) -> str | None:
@@ -172,6 +205,8 @@ def _message(error: Exception) -> str | None:
     for module, name in (("draft_core.errors", "DraftError"), ("codesign.tracing", "TracingError")):
         if module in sys.modules:
             mistakes.append(getattr(sys.modules[module], name))
+    if isinstance(error, OSError) and error.filename is not None:  # a path nothing can be done with
+        return f"'{str(error.filename)[:120]}': {error.strerror}"
     return str(error) if isinstance(error, tuple(mistakes)) else None
 
 
@@ -240,11 +275,20 @@ def _user_code(task: Problem) -> Iterator[None]:
         raise ProblemError(describe(error, path)) from error
 
 
-def _command_again(problem: str, seed: int, starts: int, settings: Sequence[str]) -> str:
+def _command_again(
+    problem: str,
+    seed: int,
+    starts: int,
+    time_limit: float | None,
+    settings: Sequence[str],
+    out: Path | None,
+) -> str:
     words = ["codesign", "solve", problem, "--seed", str(seed)]
     words += ["--starts", str(starts)] if starts != 1 else []
+    words += ["--time-limit", f"{time_limit:g}"] if time_limit is not None else []
     for setting in settings:
         words += ["--set", setting]
+    words += ["--out", str(out)] if out is not None else []
     return shlex.join(words)
 
 

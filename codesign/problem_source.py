@@ -5,17 +5,18 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import inspect
-import math
+import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from codesign.errors import ProblemError
+from codesign.errors import CodesignError, ProblemError
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
@@ -63,7 +64,7 @@ def load_module(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise ProblemError(describe(error, path)) from error
     return module
@@ -110,13 +111,78 @@ def make_problem(kind: type[Problem], settings: Iterable[str]) -> Problem:
     """Return the problem with ``key=value`` options set.
 
     Raises:
-        ProblemError: an option does not exist, or its value is of the wrong kind.
+        ProblemError: an option does not exist, its value is of the wrong kind, or the class is
+            not written so that it can be solved.
     """
+    _check_members(kind)
     options = {}
     for setting in settings:
         key, value = parse_setting(setting)
-        options[key] = _checked(kind, key, value)
-    return kind(**options)
+        options[key] = _checked(kind, key, value, setting)
+    try:
+        return kind(**options)
+    except CodesignError:
+        raise
+    except Exception as error:
+        raise ProblemError(f"{kind.__name__} cannot be made: {_told(error, kind)}") from error
+
+
+def _told(error: Exception, kind: type) -> str:
+    path = Path(inspect.getfile(kind)).resolve()
+    if is_from(error, path):
+        return describe(error, path)
+    text = " ".join(str(error).split())
+    return f"{text}; give its __init__ defaults, or use class attributes as options"
+
+
+#: Arguments that each method of a problem is called with, besides self.
+_CALLED_WITH = {
+    "objective": ("traj",),
+    "constraints": ("traj",),
+    "keyframes": (),
+    "markers": ("design",),
+}
+
+
+def _check_members(kind: type[Problem]) -> None:
+    """Refuse a class whose attributes hide what `Problem` does, or whose methods cannot be called.
+
+    Raises:
+        ProblemError: the message names the attribute and what it should be.
+    """
+    from codesign.problem import Problem
+
+    for name, own in vars(Problem).items():
+        stated = inspect.getattr_static(kind, name)
+        if name.startswith("_") or stated is own or not _is_member(own):
+            continue
+        is_mapping = name == "markers" and isinstance(stated, Mapping)
+        if not is_mapping and not _is_member(stated):
+            raise ProblemError(
+                f"{kind.__name__}.{name} is {_shown(stated)}, which hides what every problem has "
+                f"by that name; call it something else"
+            )
+    for name, words in _CALLED_WITH.items():
+        stated = inspect.getattr_static(kind, name)
+        given = words if isinstance(stated, classmethod | staticmethod) else ("self", *words)
+        if inspect.isfunction(stated) and not _accepts(stated, given):
+            raise ProblemError(
+                f"{kind.__name__}.{name}{inspect.signature(stated)} cannot be called; "
+                f"write def {name}({', '.join(('self', *words))})"
+            )
+
+
+def _is_member(value: Any) -> bool:
+    kinds = property | classmethod | staticmethod | cached_property
+    return callable(value) or isinstance(value, kinds)
+
+
+def _accepts(function: Any, arguments: tuple[str, ...]) -> bool:
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def parse_setting(setting: str) -> tuple[str, Any]:
@@ -127,8 +193,24 @@ def parse_setting(setting: str) -> tuple[str, Any]:
     """
     key, equals, text = setting.partition("=")
     if not equals or not key.strip():
-        raise ProblemError(f"'{setting}' is not a setting; write it as key=value")
+        raise ProblemError(f"'{_short(setting)}' is not a setting; write it as key=value")
     return key.strip(), _value(setting, text.strip())
+
+
+class _SettingLoader(yaml.SafeLoader):
+    """YAML as a person types it: 2024-01-01 is text, and 1e300 is a number."""
+
+    yaml_implicit_resolvers = {
+        first: [row for row in rows if not row[0].endswith(":timestamp")]
+        for first, rows in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_SettingLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$"),
+    list("-+.0123456789"),
+)
 
 
 def _value(setting: str, text: str) -> Any:
@@ -138,23 +220,51 @@ def _value(setting: str, text: str) -> Any:
         except ValueError:
             continue
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise ProblemError(f"the value of '{setting}' cannot be read; quote it?") from None
+        return yaml.load(text, Loader=_SettingLoader)  # a SafeLoader
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
+        raise ProblemError(f"the value of '{_short(setting)}' cannot be read; quote it?") from None
 
 
-def _checked(kind: type[Problem], key: str, value: Any) -> Any:
+def _checked(kind: type[Problem], key: str, value: Any, setting: str) -> Any:
     """The value, if it is of the kind of the option's default; unknown keys are the class's."""
-    default = getattr(kind, key, None)
+    if key == "terrain":
+        raise ProblemError("terrain is stated in the class: it is a function, not a setting")
+    default = inspect.getattr_static(kind, key, None)
     if isinstance(default, bool):
         is_good, wanted = isinstance(value, bool), "true or false"
     elif isinstance(default, int | float):
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        is_good, wanted = is_number and math.isfinite(value), "a number"
-    elif isinstance(default, str):
+        is_good, wanted = _is_finite_number(value), "a number"
+    elif isinstance(default, str | Path):
         is_good, wanted = isinstance(value, str), "text"
+    elif isinstance(default, list | tuple):
+        is_good = isinstance(value, list) and _are_alike(default, value)
+        wanted = f"a list, written as {_shown(list(default))}"
+    elif isinstance(default, Mapping):
+        is_good = isinstance(value, dict)
+        wanted = "a mapping, written as {name: [lower, upper]}"
     else:
         return value
     if not is_good:
-        raise ProblemError(f"option '{key}' of {kind.__name__} is {wanted}; '{value}' was given")
+        given = _short(setting.partition("=")[2].strip())
+        raise ProblemError(f"option '{key}' of {kind.__name__} is {wanted}; '{given}' was given")
     return value
+
+
+def _is_finite_number(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) <= sys.float_info.max
+
+
+def _are_alike(default: list | tuple, value: list) -> bool:
+    """Whether a list may stand for the default: numbers where that has numbers."""
+    if default and all(_is_finite_number(item) for item in default):
+        return all(_is_finite_number(item) for item in value)
+    return True
+
+
+def _shown(value: Any) -> str:
+    return _short(repr(value))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:77]}…"

@@ -51,7 +51,7 @@ def check_result_folder(folder: Path) -> None:
     except OSError as error:
         shown = str(folder) if len(str(folder)) < 120 else f"{str(folder)[:60]}…"
         raise SolutionError(f"cannot write to '{shown}': {error.strerror or error}") from None
-    except ValueError as error:  # a NUL in the name
+    except (ValueError, RuntimeError) as error:  # a NUL in the name, links in a circle
         raise SolutionError(f"cannot write to {str(folder)!r}: {error}") from None
 
 

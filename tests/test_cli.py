@@ -8,12 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from codesign.cli import main
-from codesign.problem_source import parse_setting, problem_class
+from codesign.problem_source import make_problem, parse_setting, problem_class
 
 ROOT = Path(__file__).resolve().parents[1]
 ROBOT = ROOT / "problems" / "quadcopter" / "robot"
@@ -169,7 +170,7 @@ def test_solve_writes_what_the_design_names(solved):
 
 def test_report_of_a_solve_tells_how_to_repeat_it(solved):
     page = (solved / "report.html").read_text()
-    assert "hover.py --seed 0" in page
+    assert f"hover.py --seed 0 --out {solved}" in page
     assert "A quadcopter stays where it is." in page
 
 
@@ -250,6 +251,26 @@ def test_an_impossible_task_is_status_1_and_explained(hover, tmp_path, capsys):
         (["solve", "hexapod", "--set", "beta=much"], "'beta' of Hexapod is a number"),
         (["solve", "hexapod", "--set", "beta=nan"], "'beta' of Hexapod is a number"),
         (["solve", "hexapod", "--set", "beta=[1"], "cannot be read"),
+        (["solve", "hexapod", "--set", "beta=2024-99-99"], "'beta' of Hexapod is a number"),
+        (["solve", "hexapod", "--set", f"beta={'9' * 5000}"], "'beta' of Hexapod is a number"),
+        (["solve", "hexapod", "--set", f"beta={'[' * 5000}"], "cannot be read"),
+        (["solve", "hexapod", "--set", "knots=" + "9" * 400], "'knots' of Hexapod is a number"),
+        (["solve", "hexapod", "--set", "step_range=5"], "a list, written as [0.5, 1.5]; '5'"),
+        (["solve", "hexapod", "--set", "step_range=null"], "; 'null' was given"),
+        (["solve", "hexapod", "--set", "step_range=1,1"], "a list, written as [0.5, 1.5]; '1,1'"),
+        (["solve", "hexapod", "--set", "step_range=[1, b]"], "a list, written as [0.5, 1.5]"),
+        (["solve", "hexapod", "--set", "step_range=[1, 1e999]"], "a list, written as [0.5, 1.5]"),
+        (["solve", "hexapod", "--set", "design=5"], "written as {name: [lower, upper]}"),
+        (["solve", "hexapod", "--set", "terrain=flat"], "terrain is stated in the class"),
+        (["solve", "hexapod", "--set", "robot=5"], "'robot' of Hexapod is text"),
+        (["solve", "hexapod", "--set", "robot=nowhere"], "robot folder 'nowhere' not found"),
+        (["solve", "hexapod", "--set", "solve=5"], "has no option 'solve'"),
+        (["solve", "hexapod", "--out", "x" * 300], "File name too long"),
+        (["solve", "hexapod", "--out", "."], "the folder you are in"),
+        (["show", "x" * 300], "File name too long"),
+        (["compile", ROBOT, "--out", "x" * 300], "File name too long"),
+        (["compile", "x" * 300, "--out", "y"], "File name too long"),
+        (["solve", "x" * 300 + ".py"], "File name too long"),
         (["solve", "missing.py:Robot"], "there is no file 'missing.py'"),
         (["show", "nowhere"], "nowhere"),
         (["export", "nowhere", "--out", "x"], "nowhere"),
@@ -267,6 +288,40 @@ def test_bad_input_is_one_line_and_writes_nothing(words, told, tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("def __init__(self, target): pass", "cannot be made: "),
+        ("def __init__(self): self.height = 1 / 0", "hover.py:17: ZeroDivisionError"),
+        ("solve = 5", "Hover.solve is 5, which hides"),
+        ("plant = None", "Hover.plant is None, which hides"),
+        ("options = {}", "Hover.options is {}, which hides"),
+        ("markers = [1]", "Hover.markers is [1], which hides"),
+        ("keyframes = 3", "Hover.keyframes is 3, which hides"),
+        ("constraints = 5", "Hover.constraints is 5, which hides"),
+        ("objective = 1.0", "Hover.objective is 1.0, which hides"),
+        ("def objective(self): return 0.0", "write def objective(self, traj)"),
+        ("def constraints(traj): pass", "write def constraints(self, traj)"),
+        ("def keyframes(self, n): pass", "write def keyframes(self)"),
+        ("def markers(self): return {}", "write def markers(self, design)"),
+    ],
+)
+def test_a_class_that_cannot_be_solved_is_told(body, told, hover, tmp_path, capsys):
+    head = hover.read_text().split("    def objective")[0]
+    hover.write_text(f"{head}    {body}\n")
+    assert told in refusal(capsys, "solve", hover, "--out", tmp_path / "o")
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("given", ["lambda self, traj: 0.0", "staticmethod(lambda traj: 0.0)"])
+def test_an_objective_may_be_any_function(given, hover):
+    traj: Any = None
+    head, tail = hover.read_text().split("    def objective")
+    rest = tail[tail.index("    def constraints") :]
+    hover.write_text(f"{head}    objective = {given}\n\n{rest}")
+    assert make_problem(problem_class(str(hover)), []).objective(traj) == 0.0
+
+
 def test_settings_of_the_wrong_kind_are_refused(hover, capsys):
     assert "is true or false" in refusal(capsys, "solve", hover, "--set", "gentle=2")
     assert "is text" in refusal(capsys, "solve", hover, "--set", "label=2")
@@ -279,6 +334,7 @@ def test_settings_of_the_wrong_kind_are_refused(hover, capsys):
         ("def f(:\n  pass", "user.py:1: invalid syntax"),
         ("\nimport no_such_module", "user.py:2: ModuleNotFoundError"),
         ("1 / 0", "user.py:1: ZeroDivisionError"),
+        ("raise SystemExit(0)", "user.py:1: SystemExit"),
         (
             "from codesign import Problem\nclass A(Problem): pass\nclass B(Problem): pass",
             "It has: A, B",
@@ -339,6 +395,40 @@ def test_an_interrupt_while_building_is_one_line(hover, tmp_path, capsys, monkey
     assert not (tmp_path / "o").exists()
 
 
+def interrupted(*a, **k):
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_saving_tells_what_is_true(hover, tmp_path, capsys, monkeypatch):
+    solution = problem_class(str(hover))().solve()
+    monkeypatch.setattr("codesign.problem.Problem.solve", lambda *a, **k: solution)
+    words = ["solve", str(hover), "--out", str(tmp_path / "o"), "-q"]
+
+    def told(step: str) -> str:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(step, interrupted)
+            assert main(words) == 1
+        return capsys.readouterr().err
+
+    assert "saving: nothing is written" in told("codesign.storage._write_result")
+    assert not (tmp_path / "o").exists()
+    assert "'{}' holds the new result".format(tmp_path / "o") in told("codesign.swap._restore")
+    assert main(["show", str(tmp_path / "o")]) == 0
+    capsys.readouterr()
+    assert "'{}' is as it was".format(tmp_path / "o") in told("codesign.storage._write_result")
+
+
+def test_a_report_that_fails_is_noted_and_the_solve_kept(hover, tmp_path, capsys, monkeypatch):
+    def broken(*a, **k):
+        raise RuntimeError("no ink")
+
+    monkeypatch.setattr("codesign.report.page.report_html", broken)
+    assert main(["solve", str(hover), "--out", str(tmp_path / "o"), "-q"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == "codesign: the report could not be drawn: RuntimeError: no ink\n"
+    assert main(["show", str(tmp_path / "o")]) == 0
+
+
 # --- show, export, compile -----------------------------------------------------------------------
 
 
@@ -386,6 +476,9 @@ def test_compile_refuses_overrides_that_are_a_list(tmp_path, capsys):
         ("a=text", ("a", "text")),
         ("a=[1, 2.5]", ("a", [1, 2.5])),
         ("a=b=c", ("a", "b=c")),
+        ("a=[1e300, -2E+5, 1.5e3]", ("a", [1e300, -2e5, 1.5e3])),
+        ("a=2024-01-01", ("a", "2024-01-01")),
+        ("a=null", ("a", None)),
     ],
 )
 def test_settings_are_read_by_what_they_look_like(setting, expected):
