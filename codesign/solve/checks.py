@@ -48,7 +48,7 @@ def require_valid_design_space(plant: Plant) -> None:
     for variable in plant.space.variables:
         for value in (variable.lower, variable.upper):
             try:
-                plant.robot.compile({**initial, variable.name: value})
+                plant.robot.check_design({**initial, variable.name: value})
             except DraftError as error:
                 raise ProblemError(
                     f"design variable '{variable.name}' may not reach {value:g}: {error}"
