@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING
 import mujoco
 import numpy as np
 
+from codesign.audit import COMPLEMENTARITY_TOLERANCE
 from codesign.report.forces import SiteForce, site_forces
 from codesign.report.montage import Arrow, choose_frames, montage_svg
 from codesign.report.player import embedded_json, player_scene
 from codesign.report.plots import all_plots, effort_kind, energy_sentence
 from codesign.report.poses import Motion, base_body, body_poses, frame_times, interpolate
-from codesign.report.tables import audit_table, design_table, log_table, number, plain, table
+from codesign.report.tables import (
+    audit_table,
+    design_table,
+    log_table,
+    number,
+    plain,
+    residual_table,
+    table,
+)
 
 if TYPE_CHECKING:
     from codesign.replay import Replay
@@ -159,6 +168,8 @@ def _headline(
     verdict = _VERDICTS.get(str(solution.status)) or plain(solution.status)
     asked = f'<p class="question">{escape(question)}</p>' if question else ""
     message = f"<p>{escape(str(solution.message))}</p>" if solution.message else ""
+    if not solution.success and _is_drawable(solution):
+        message += f"<p>{escape(_best_point(solution))}</p>"
     if replay is not None and replay.fell:
         message += "<p>In MuJoCo's own simulation this plan falls: see Replay below.</p>"
     notes = "".join(f"<p>Note: {escape(note)}.</p>" for note in (*solution.notes, *remarks))
@@ -166,6 +177,18 @@ def _headline(
         f"<h1>{escape(title)}</h1>{asked}"
         f'<div class="verdict{" good" if solution.success else ""}">'
         f"<strong>{escape(verdict)}</strong>{message}</div>{notes}"
+    )
+
+
+def _best_point(solution: Solution) -> str:
+    """Say what the pictures of a failure show."""
+    shown = "The motion below is the best point that the solver reached, not a plan"
+    relaxation = solution.phases[-1].relaxation if solution.phases else 0.0
+    if not relaxation:  # nothing touches the ground
+        return f"{shown}."
+    return (
+        f"{shown}: its last stage let contact force times distance be up to {number(relaxation)} "
+        f"(scaled), where a solution needs {number(COMPLEMENTARITY_TOLERANCE)}."
     )
 
 
@@ -270,15 +293,9 @@ def _arrows_at(model, t, poses: Motion, frame: int, forces: Sequence[SiteForce])
 
 def _audit(solution: Solution) -> str:
     audit = solution.audit
-    rows = [
-        ["largest constraint violation", number(audit.max_violation, 3)],
-        ["largest dynamics residual", number(audit.max_dynamics_residual, 3)],
-        ["largest complementarity product", number(audit.max_complementarity, 3)],
-    ]
     return (
         f"<p>{escape(energy_sentence(audit.energy))}</p>"
-        f"{table(['residual (scaled)', 'amount'], rows, numeric=(1,))}"
-        f"<p></p>{audit_table(audit.worst)}"
+        f"{residual_table(audit)}<p></p>{audit_table(audit.worst)}"
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 
 import numpy as np
@@ -193,6 +193,59 @@ def gait_plot(
                     f"{force[k, c]:.3g} {escape(unit)}</title></rect>"
                 )
     return _figure(label, axes, parts, [], f"full height is {largest:.3g} {unit}")
+
+
+def row_plot(
+    series: Sequence[Series], *, label: str, unit: str, limits: Sequence[float] = ()
+) -> str:
+    """Return one row for each of many values held over intervals, on one scale.
+
+    Args:
+        series: steps: interval ends (n + 1,) and values (n,).
+        label: what is plotted.
+        unit: of the values.
+        limits: drawn as dashed lines where values come near them, otherwise told.
+
+    Returns:
+        ``<figure>`` with the SVG.
+    """
+    values = np.nan_to_num(np.array([s.y for s in series], dtype=float))
+    peak = float(np.abs(values).max(initial=0.0)) or 1.0
+    near = [v for v in limits if abs(v) <= 1.25 * peak]
+    span = max([peak, *map(abs, near)])
+    row = max(22.0, min(46.0, 252.0 / len(series)))
+    left = min(150.0, 14.0 + 6.4 * max(len(s.name) for s in series))
+    edges = np.asarray(series[0].x, dtype=float)
+    ends = (float(edges[0]), float(edges[-1]))
+    axes = Axes(ends, (0, 1), TOP + BOTTOM + row * len(series), left=left)
+    parts = [_frame(axes, "", edges)]
+    for i, line in enumerate(series):
+        middle = TOP + row * (i + 0.5)
+        scale = (row - 5) / 2 / span
+        parts.append(_band(axes, middle, scale, replace(line, y=values[i]), unit))
+        parts += [_across(axes, middle - scale * v, "limit") for v in near]
+    far = [v for v in limits if v not in near and math.isfinite(v)]
+    note = f"rows reach ±{span:.3g} {unit}" + (f"; limit {_joined(far)} {unit}" if far else "")
+    return _figure(f"{label} over time", axes, parts, [], note)
+
+
+def _band(axes: Axes, middle: float, scale: float, line: Series, unit: str) -> str:
+    """A row's name, its zero line, and its steps as an area above and below it."""
+    x, y = line.corners()
+    points = [f"{_n(axes.px(a))},{_n(middle - scale * b)}" for a, b in zip(x, y, strict=True)]
+    foot = f"{_n(axes.px(x[-1]))},{_n(middle)} {_n(axes.px(x[0]))},{_n(middle)}"
+    name = escape(line.name)
+    return (
+        f'<text class="row" x="{_n(axes.left - 8)}" y="{_n(middle + 4)}">{name}</text>'
+        f'<polygon class="f0 band" points="{" ".join(points)} {foot}"><title>{name}: '
+        f"{line.y.min():.3g} to {line.y.max():.3g} {escape(unit)}</title></polygon>"
+        f"{_across(axes, middle, 'grid zero')}"
+    )
+
+
+def _across(axes: Axes, y: float, kind: str) -> str:
+    ends = f'x1="{_n(axes.left)}" x2="{_n(WIDTH - RIGHT)}"'
+    return f'<line class="{kind}" {ends} y1="{_n(y)}" y2="{_n(y)}"/>'
 
 
 def _limits_in_reach(lines, limits: Sequence[float]) -> tuple[list[float], list[float]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import mujoco
 import numpy as np
 
-from codesign.report.plot import Series, bar_plot, gait_plot, line_plot
+from codesign.report.plot import Series, bar_plot, gait_plot, line_plot, row_plot
 from codesign.report.poses import base_body, rotation_matrix
 from codesign.report.tables import number
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from codesign.physics import EnergyAudit
     from codesign.solution import Solution
 
+MOST_STEPS = 4  # lines of steps that can be told apart in one plot
 _MOTORS = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
 
 
@@ -60,7 +61,10 @@ def effort_plots(model: mujoco.MjModel, t: np.ndarray, u: np.ndarray) -> list[st
         limits = np.unique(np.round(model.actuator_ctrlrange[members], 9))
         limited = bool(np.all(model.actuator_ctrllimited[members])) and len(limits) <= 4
         shown = [float(v) for v in limits if v != 0] if limited else []
-        plots.append(line_plot(series, label=label, unit=unit, limits=shown, include_zero=True))
+        if len(members) > MOST_STEPS:
+            plots.append(row_plot(series, label=label, unit=unit, limits=shown))
+        else:
+            plots.append(line_plot(series, label=label, unit=unit, limits=shown, include_zero=True))
     return plots
 
 
@@ -113,22 +117,29 @@ def energy_plot(t: np.ndarray, energy: EnergyAudit) -> str:
 
 def energy_sentence(energy: EnergyAudit) -> str:
     """Return the energy balance of the whole motion in words."""
-    change, actuators, contacts, damping, numerical = (
+    change, actuators, contacts, damping = (
         number(float(np.nansum(part)), 3)
         for part in (
             energy.change,
             energy.actuator_work,
             energy.contact_work,
             energy.damping_work,
-            energy.numerical_energy,
         )
     )
     return (
         f"Over the motion the robot's energy changed by {change} J: the actuators did "
         f"{actuators} J of work, the contacts {contacts} J, joint damping {damping} J, and the "
-        f"integration accounts for {numerical} J. Resting ground can only take energy, so contact "
+        f"integration {_integrated(energy)}. Resting ground can only take energy, so contact "
         "work above zero would mean that the plan cheats."
     )
+
+
+def _integrated(energy: EnergyAudit) -> str:
+    """Return what the integration made or lost, and its share of the work that was put in."""
+    made = float(np.nansum(energy.numerical_energy))
+    work = float(np.nansum(np.abs(energy.actuator_work)))
+    share = f", {number(100 * abs(made) / work, 2)} % of the actuators' work" if work > 0 else ""
+    return f"{'made' if made > 0 else 'lost'} {number(abs(made), 3)} J{share}"
 
 
 def _free_joint(model: mujoco.MjModel) -> int | None:

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from codesign.audit import COMPLEMENTARITY_TOLERANCE, FEASIBILITY_TOLERANCE
+
 if TYPE_CHECKING:
-    from codesign.audit import Violation
+    from codesign.audit import Audit, Violation
     from codesign.solution import DesignValue, PhaseRecord
 
 ROUNDING = 1e-9  # scaled: a violation below this is not worth a row
@@ -90,8 +92,22 @@ def _range(low: float, high: float, first: float, value: float) -> str:
     )
 
 
+def residual_table(audit: Audit) -> str:
+    """Return the largest residual of each kind, beside what it may be."""
+    kinds = (
+        ("constraint violation", audit.max_violation, FEASIBILITY_TOLERANCE),
+        ("dynamics residual", audit.max_dynamics_residual, FEASIBILITY_TOLERANCE),
+        ("complementarity product", audit.max_complementarity, COMPLEMENTARITY_TOLERANCE),
+    )
+    rows = [
+        [f"largest {kind}", number(amount, 3), number(limit), _against(amount, limit)]
+        for kind, amount, limit in kinds
+    ]
+    return table(["residual (scaled)", "amount", "limit", ""], rows, numeric=(1, 2))
+
+
 def audit_table(worst: Sequence[Violation]) -> str:
-    """Return the worst violation of each group of constraints: where, and how much."""
+    """Return the worst row of each group of constraints: where, how much, and the limit."""
     shown = [item for item in worst if not abs(item.scaled) < ROUNDING]
     rows = [
         [
@@ -101,13 +117,25 @@ def audit_table(worst: Sequence[Violation]) -> str:
             number(item.amount),
             escape(item.unit),
             number(item.scaled),
+            number(limit_of(item)),
+            _against(item.scaled, limit_of(item)),
         ]
         for item in shown
     ]
-    head = ["constraint", "knot", "element", "violated by", "unit", "scaled"]
+    head = ["constraint", "knot", "element", "off by", "unit", "scaled", "limit", ""]
     others = "other " if shown else ""
     rest = f"<p>No {others}constraint is violated by more than rounding.</p>"
-    return (table(head, rows, numeric=(1, 3, 5)) if shown else "") + rest
+    return (table(head, rows, numeric=(1, 3, 5, 6)) if shown else "") + rest
+
+
+def limit_of(row: Violation) -> float:
+    """Return what a row may be off by, scaled."""
+    is_contact = row.constraint == "complementarity"
+    return COMPLEMENTARITY_TOLERANCE if is_contact else FEASIBILITY_TOLERANCE
+
+
+def _against(amount: float, limit: float) -> str:
+    return "within" if amount <= limit else '<strong class="over">over</strong>'
 
 
 def log_table(phases: Sequence[PhaseRecord]) -> str:

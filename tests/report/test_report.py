@@ -26,7 +26,7 @@ from codesign.report.camera import (
 from codesign.report.forces import site_forces
 from codesign.report.montage import Arrow
 from codesign.report.page import _VERDICTS, report_html
-from codesign.report.plot import Series, line_plot, ticks
+from codesign.report.plot import Series, line_plot, row_plot, ticks
 from codesign.report.poses import body_poses, interpolate
 from codesign.report.shapes import box, capsule, cylinder, ellipsoid, shapes_of, sphere
 from codesign.report.tables import bound_note, number
@@ -146,6 +146,55 @@ def test_page_never_calls_a_failure_feasible(model, status):
     assert _VERDICTS[status] in page
     assert 'class="verdict good"' not in page
     assert "Feasible:" not in page
+
+
+def test_a_failure_says_that_its_motion_is_only_the_best_point(model):
+    good = walker_solution(model)
+    early = replace(good, status=SolveStatus.ITERATION_LIMIT, phases=good.phases[:2])
+    page = report_html(early, model)
+    assert "is the best point that the solver reached, not a plan" in page
+    assert "be up to 0.01 (scaled), where a solution needs 0.0001" in page
+    flying = replace(early, phases=(replace(good.phases[0], relaxation=0.0),))
+    assert "not a plan." in report_html(flying, model)
+    assert "best point" not in report_html(good, model)
+
+
+def test_every_residual_stands_beside_its_limit(model):
+    # A complementarity of 8.7e-5 passes although it is larger than the other rows' 1e-6.
+    page = report_html(walker_solution(model), model)
+    assert re.search(r"complementarity</td>(<td[^>]*>[^<]*</td>){5}<td[^>]*>0.0001</td>", page)
+    assert "over</strong>" not in page
+    worst = (Violation("standing", 0, "foot_fl", 2e-3, "m", 2e-3),)
+    audit = replace(walker_solution(model).audit, max_violation=2e-3, worst=worst)
+    assert report_html(walker_solution(model, audit=audit), model).count("over</strong>") == 2
+
+
+def test_the_audit_tells_what_share_of_the_work_the_integrator_lost(page):
+    # 0.6 − 1 + 0.3 of the actuator work
+    assert "the integration lost 0.016 J, 10 % of the actuators&#x27; work" in page
+
+
+def test_many_actuators_get_a_row_each_on_one_scale(page):
+    torque = page.split("<figcaption>Torque over time</figcaption>")[1].split("</figure>")[0]
+    assert torque.count('class="f0 band"') == 6
+    assert "rows reach ±0.05 N m; limit ±1.5 N m" in torque
+    near = row_plot(
+        [Series(f"m{i}", np.array([0.0, 1.0, 2.0]), np.array([1.0, np.nan])) for i in range(5)],
+        label="Torque",
+        unit="N m",
+        limits=[-1.2, 1.2],
+    )
+    assert near.count('class="limit"') == 10
+    assert "nan" not in near
+
+
+@pytest.mark.parametrize(
+    "bad", [[0.0, 1.0], [np.nan, 0, 0], [np.inf, 0, 0], "here", None, [[1, 2, 3]], [1, "a", 2]]
+)
+def test_a_marker_that_is_no_point_is_left_out(bad, model):
+    page = report_html(walker_solution(model), model, markers={"bad": bad, "good": [1, 0, 0]})
+    assert [marker["name"] for marker in motion_of(page)["markers"]] == ["good"]
+    assert "bad" not in solution_montage(walker_solution(model), model, markers={"bad": bad})
 
 
 def test_page_survives_a_trajectory_of_nans(model):
