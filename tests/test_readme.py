@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -18,6 +19,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.mark.slow
 def test_python_of_the_readme_runs(tmp_path, monkeypatch):
+    (tmp_path / "problems").symlink_to(ROOT / "problems")
     monkeypatch.chdir(tmp_path)
     names: dict = {"__name__": "readme"}
     for block in blocks("python"):
@@ -25,9 +27,29 @@ def test_python_of_the_readme_runs(tmp_path, monkeypatch):
     solution = names["solution"]
     solution.require_success()
     assert (tmp_path / "out" / "button_press" / "robot.xml").is_file()
+    # differences of 10 µm err by their square, and by rounding / 10 µm: far below 1e-6 kg
+    np.testing.assert_allclose(names["slope"], mass_matrix_slope(), atol=1e-6)
     # The nose is at the height of the body's middle, where the legs' hips are: a nose at 0.15 m
     # that ends at rest needs legs of at least that length, less what a tilted body gains.
     assert 0.12 < solution.design["leg_length"] <= 0.20
+
+
+def mass_matrix_slope(leg_length: float = 0.10, step: float = 1e-5) -> np.ndarray:
+    """MuJoCo C's mass matrices of two compiled robots, differenced."""
+    import mujoco
+
+    import draft_core
+
+    def at(length: float) -> np.ndarray:
+        robot = draft_core.load(ROOT / "problems/hexapod/robot")
+        model = robot.compile({"leg_length": length}).model
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        full = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, full)
+        return full
+
+    return (at(leg_length + step) - at(leg_length - step)) / (2 * step)
 
 
 def test_python_of_the_problem_guide_runs(monkeypatch):
