@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from codesign.objectives import effort_squared, peak_thrust, peak_torque
 from problems.quadcopter.problem import Quadcopter
 from tests.support import ROOT
 
+WORD: Any = "word"  # where a number or a mapping belongs
 ROBOTS = ROOT / "tests/robots"
 
 
@@ -258,18 +261,18 @@ def test_a_violation_without_a_knot_is_placed_by_what_it_depends_on() -> None:
             "bounds do not fit",
         ),
         ({"keyframes": lambda self: [1, 2]}, "must return a list of Keyframe"),
-        ({"keyframes": lambda self: [Keyframe("x", {})]}, "at is 'x'"),
-        ({"keyframes": lambda self: [Keyframe(0.0, {"rod": "high"})]}, "rod is 'high'"),
-        ({"keyframes": lambda self: [Keyframe(0.0, 3)]}, "must map names to numbers"),
+        ({"keyframes": lambda self: [Keyframe(WORD, {})]}, "at is 'word'"),
+        ({"keyframes": lambda self: [Keyframe(0.0, {"rod": WORD})]}, "rod is 'word'"),
+        ({"keyframes": lambda self: [Keyframe(0.0, WORD)]}, "must map names to numbers"),
         ({"keyframes": lambda self: [Keyframe(0.5, {}), Keyframe(0.2, {})]}, "must increase"),
         ({"keyframes": lambda self: [Keyframe(0.5, {"rd": 1.0})]}, "Did you mean 'rod'"),
         ({"robot": 5}, "names no robot"),
         ({"step_range": 5}, "such as [0.5, 1.5]"),
         ({"knots": 10**12}, "up to 5000"),
         ({"terrain": 5}, "terrain is a int"),
-        ({"terrain": Terrain(lambda p: 3)}, "must return one real number"),
+        ({"terrain": Terrain(cast(Any, lambda p: 3))}, "must return one real number"),
         ({"terrain": Terrain(lambda p: p)}, "must return one real number"),
-        ({"terrain": Terrain(lambda p: p.height)}, "height function fails"),
+        ({"terrain": Terrain(cast(Any, lambda p: p.height))}, "height function fails"),
         ({"design": {"length": (-1.0, 1.0)}}, "'length' may not reach -1"),
         ({"design": {"mass": (0.0, 2.0)}}, "'mass' may not reach 0"),
     ],
