@@ -123,8 +123,10 @@ def replay_command(
         result.save(folder / "replay.json")
     except OSError as error:
         raise SolutionError(f"cannot write to '{folder}': {error.strerror}") from error
-    rows = [["fell", "yes" if result.fell else "no"]]
-    rows += [[k, f"{v:.4g}"] for k, v in result.to_json().items() if k != "fell"]
+    rows = [
+        [name, ("yes" if value else "no") if isinstance(value, bool) else f"{value:.4g}"]
+        for name, value in result.to_json().items()
+    ]
     _say(_columns([[name.replace("_", " "), value] for name, value in rows]))
 
 

@@ -35,6 +35,7 @@ STEP = 1e-3  # of the simulation; [s]
 _REGULATOR_STEPS = 10  # simulation steps per step of the regulator
 _STIFFNESS = 2.0  # k_p: the motor's limit is reached half a radian off the plan
 _DAMPING_TIME = 0.02  # k_d = k_p × this; [s]
+_ARRIVAL_SHARE, _ARRIVAL = 0.25, 0.05  # of the way the plan goes; [m] or [rad]
 _FALL = np.pi / 4  # a base tilted by more than this from the plan has fallen; [rad]
 
 
@@ -51,6 +52,8 @@ class Replay:
         joint_error: root-mean-square error of hinges and slides; [rad] or [m].
         saturated: share of control steps in which some effort was clipped.
         fell: whether the base tilted by more than 45° from the plan or the simulation blew up.
+        arrived: whether it did not fall and ended within a quarter of the way that the plan goes
+            (or 5 cm) of the plan's end.
     """
 
     t: Vector
@@ -61,6 +64,7 @@ class Replay:
     joint_error: float
     saturated: float
     fell: bool
+    arrived: bool
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures without the record."""
@@ -210,6 +214,7 @@ class _Record:
         self._q: list[Vector] = []
         self._errors: list[Vector] = []
         self._clipped: list[bool] = []
+        self._planned: list[Vector] = []
 
     def add(self, data: mujoco.MjData, q: Vector, clipped: bool) -> None:
         """Note one instant."""
@@ -219,6 +224,13 @@ class _Record:
         self._q.append(data.qpos.copy())
         self._errors.append(error)
         self._clipped.append(clipped)
+        self._planned.append(q)
+
+    def _way(self) -> float:
+        """Return how far the plan strays from its beginning, base or joints; [m] or [rad]."""
+        q = np.array(self._planned)
+        part = q[:, :3] if self._free else q
+        return float(np.abs(part - part[0]).max(initial=0.0))
 
     def summary(self) -> Replay:
         """Return the figures."""
@@ -229,6 +241,8 @@ class _Record:
         position = np.linalg.norm(errors[:, :3], axis=1) if self._free else np.zeros(len(errors))
         tilt = np.linalg.norm(errors[:, 3:6], axis=1) if self._free else np.zeros(len(errors))
         joints = errors[:, base:]
+        fell = bool(blew_up or tilt.max() > _FALL)
+        strayed = position[-1] if self._free else np.abs(joints[-1]).max(initial=0.0)
         return Replay(
             t=np.array(self._times[::10]),
             q=np.array(self._q[::10]),
@@ -237,5 +251,6 @@ class _Record:
             tilt_error=float(tilt.max()),
             joint_error=float(np.sqrt(np.mean(joints**2))) if joints.size else 0.0,
             saturated=float(np.mean(self._clipped)),
-            fell=bool(blew_up or tilt.max() > _FALL),
+            fell=fell,
+            arrived=bool(not fell and strayed <= max(_ARRIVAL_SHARE * self._way(), _ARRIVAL)),
         )

@@ -95,8 +95,13 @@ def _exchange(new: Path, target: Path, scratch: Path) -> None:
 def _restore(scratch: Path, target: Path) -> None:
     """Put back what was moved aside, unless something has taken its place."""
     for old in sorted(scratch.glob("old*"), reverse=True):
-        if not target.exists():
+        if target.exists():
+            continue
+        try:
             old.rename(target)
+        except OSError as error:  # another run was quicker
+            if error.errno not in _OCCUPIED:
+                raise
 
 
 def _mark(target: Path) -> str:

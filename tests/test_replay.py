@@ -41,7 +41,7 @@ def shuttle():
 
 def test_a_smooth_plan_is_followed() -> None:
     result = shuttle().replay()
-    assert not result.fell
+    assert result.arrived
     # the plan's speed jumps at each knot, by up to 1.5 m/s / 20; feedback stays within a centimetre
     assert result.joint_error < 0.01
     assert result.saturated == 0.0
@@ -50,7 +50,7 @@ def test_a_smooth_plan_is_followed() -> None:
 
 def test_a_circle_is_flown_by_thrusters_alone() -> None:
     result = Quadcopter().solve().require_success().replay()
-    assert not result.fell
+    assert result.arrived
     assert result.position_error < 0.4  # of a circle of 1 m, planned with steps of 0.4 s
 
 
@@ -73,3 +73,25 @@ def test_replay_is_saved_with_a_success(tmp_path) -> None:
     figures = json.loads((folder / "replay.json").read_text())
     assert figures["fell"] is False
     assert set(figures) >= {"position_error", "joint_error", "saturated"}
+
+
+def test_a_robot_that_is_left_behind_has_not_arrived() -> None:
+    # a plan of 1 m for a block a thousand times as heavy as the motor was chosen for
+    stuck = replace(shuttle(), robot=_Heavy(shuttle().robot))
+    result = stuck.replay()
+    assert not result.fell
+    assert not result.arrived
+
+
+class _Heavy:
+    """The same robot with a block that its motor cannot move in a second."""
+
+    def __init__(self, robot) -> None:
+        self._robot = robot
+
+    def __getattr__(self, name):
+        return getattr(self._robot, name)
+
+    def compile(self, design):
+        compiled = self._robot.compile(design)
+        return replace(compiled, xml=compiled.xml.replace('mass="1.0"', 'mass="1000.0"'))

@@ -170,7 +170,7 @@ def test_a_failure_at_any_step_of_saving_leaves_one_whole_result(kind, push, sav
 
 
 def _still() -> Replay:
-    return Replay(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 0.0, 0.0, 0.0, False)
+    return Replay(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, 0.0, 0.0, 0.0, False, True)
 
 
 def test_an_error_while_two_folders_change_places_puts_the_old_one_back(tmp_path):

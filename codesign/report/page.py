@@ -170,8 +170,9 @@ def _headline(
     message = f"<p>{escape(str(solution.message))}</p>" if solution.message else ""
     if not solution.success and _is_drawable(solution):
         message += f"<p>{escape(_best_point(solution))}</p>"
-    if replay is not None and replay.fell:
-        message += "<p>In MuJoCo's own simulation this plan falls: see Replay below.</p>"
+    if replay is not None and not replay.arrived:
+        outcome = "falls" if replay.fell else "does not arrive"
+        message += f"<p>In MuJoCo's own simulation this plan {outcome}: see Replay below.</p>"
     notes = "".join(f"<p>Note: {escape(note)}.</p>" for note in (*solution.notes, *remarks))
     return (
         f"<h1>{escape(title)}</h1>{asked}"
@@ -307,11 +308,12 @@ def _replay(replay: Replay) -> str:
         ["joints off the plan, root mean square", number(replay.joint_error, 3)],
         ["time with an effort at its limit", f"{number(100 * replay.saturated, 2)} %"],
     ]
+    outcome = "fell" if replay.fell else "stayed up but did not arrive"
     verdict = (
-        "The robot fell: the plan holds on the optimiser's mesh, not under this feedback. Use more "
-        "knots, or constrain what it leans on."
-        if replay.fell
-        else "The robot stayed up."
+        "The robot followed it."
+        if replay.arrived
+        else f"The robot {outcome}: the plan holds on the optimiser's mesh, not under feedback. "
+        "Use more knots, or constrain what it leans on."
     )
     how = "The plan under feedback in MuJoCo's own simulation, with its contacts, at 1 kHz."
     return f"<p>{how} <strong>{verdict}</strong></p>{table(['what', 'amount'], rows, numeric=(1,))}"
