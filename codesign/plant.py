@@ -57,7 +57,7 @@ class Plant:
 
     def realize(self, design: jax.Array) -> RealizedModel:
         """Return the model of a design vector, shape (p,), in SI units."""
-        return self.robot.realize(dict(zip(self.space.names, design, strict=True)))
+        return self.robot.realize(self.space.as_dict(design))
 
     @property
     def nominal(self) -> mujoco.MjModel:

@@ -107,11 +107,6 @@ def _named_files(record: dict[str, Any] | None) -> frozenset[str]:
     return frozenset(name for name in files if name.startswith("robot_source/"))
 
 
-def is_result(folder: Path) -> bool:
-    """Whether the folder's solution.json is one that a solve wrote."""
-    return read_record(folder) is not None
-
-
 def read_record(folder: Path) -> dict[str, Any] | None:
     """Return what solution.json holds, or None where no solve wrote it."""
     path = folder / "solution.json"

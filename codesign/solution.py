@@ -166,7 +166,7 @@ class Solution:
         def knots(values: Vector) -> Vector:
             return np.stack([np.interp(new, old, column) for column in values.T], axis=1)
 
-        design = dict(zip(plant.space.names, plant.space.initial, strict=True)) | {
+        design = plant.space.as_dict(plant.space.initial) | {
             k: v for k, v in self.design.items() if k in plant.space.names
         }
         return layout.join(
@@ -253,7 +253,7 @@ def solution_of(
     program, plant = ready.program, ready.plant
     z = np.clip(path.point.x, *box) * program.scale
     fields = program.layout.split(z)
-    design = dict(zip(plant.space.names, (float(d) for d in fields["design"]), strict=True))
+    design = plant.space.as_dict(fields["design"].tolist())
     model = plant.robot.compile(design).model
     verdict = audit(ready, z, model, (box[0] * program.scale, box[1] * program.scale))
     status, message = judge(path, verdict)

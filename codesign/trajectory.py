@@ -174,10 +174,6 @@ class Trajectory:
             self._seen[index] = Knot(self.plant, self.model, self.q[index], self.v[index])
         return self._seen[index]
 
-    def all_knots(self) -> list[Knot]:
-        """Return every knot in order."""
-        return [self.knot(k) for k in range(self.knots)]
-
     @property
     def contact_force(self) -> jax.Array:
         """Contact forces on the robot, world frame, shape (N, nc, 3); [N]."""

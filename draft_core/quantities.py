@@ -21,7 +21,6 @@ _VECTOR_MIRROR = (1.0, -1.0, 1.0)
 _AXIAL_MIRROR = (-1.0, 1.0, -1.0)
 MIN_MASS = 1e-14  # [kg] and [kg m²]: MuJoCo refuses a moving body below 1e-15
 DEFAULT_GEOM_FRICTION = (1.0, 0.005, 0.0001)
-SHAPE_SIZES = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 1}
 
 
 @dataclass(frozen=True)

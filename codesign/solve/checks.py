@@ -44,7 +44,7 @@ def require_valid_design_space(plant: Plant) -> None:
     Raises:
         ProblemError: naming the design variable and what its robot cannot be.
     """
-    initial = dict(zip(plant.space.names, plant.space.initial, strict=True))
+    initial = plant.space.as_dict(plant.space.initial)
     for variable in plant.space.variables:
         for value in (variable.lower, variable.upper):
             try:

@@ -87,13 +87,12 @@ def interval_function(plant: Plant, integrator: str = "backward_euler") -> Inter
                 supplied = supplied + site_force(model, robot, contact.site_id, force)
             gap = jnp.stack([plant.terrain.gap(p) for p in points])
             velocity = jnp.stack([site_velocity(model, robot, c.site_id) for c in contacts])
-            named = dict(zip(plant.space.names, design, strict=True))
-            friction = plant.robot.contact_friction(named)
+            friction = plant.robot.contact_friction(plant.space.as_dict(design))
             terms = contact_terms(forces, gap, velocity, frame, friction)
             contact_parts = [gap, terms.cone, terms.slack, terms.product, terms.power]
         parts += [needed - supplied, *contact_parts, clearances(plant, model, robot)]
         if any((moving.effort, moving.speed, moving.range)):
-            at = limits(plant, dict(zip(plant.space.names, design, strict=True)))
+            at = limits(plant, plant.space.as_dict(design))
             parts.append(effort_margins(plant, moving, u, at))
             parts.append(state_margins(plant, moving, q1, v1, at))
         return jnp.concatenate([jnp.ravel(part) for part in parts])

@@ -58,7 +58,7 @@ def limits(plant: Plant, design: Mapping[str, Any]) -> Limits:
 def numeric_limits(plant: Plant, design: NDArray[np.float64]) -> Limits:
     """Return all limits at a numeric design vector as NumPy arrays."""
     with jax.ensure_compile_time_eval():  # it may be asked for while something is being traced
-        found = limits(plant, dict(zip(plant.space.names, design.tolist(), strict=True)))
+        found = limits(plant, plant.space.as_dict(design.tolist()))
     nu, njnt = plant.nominal.nu, plant.nominal.njnt
     return Limits(
         np.array(found.effort, dtype=float).reshape(nu, 2),
@@ -75,7 +75,7 @@ def moving_limits(plant: Plant) -> MovingLimits:
     """
 
     def all_limits(design: jax.Array) -> tuple[jax.Array, ...]:
-        found = limits(plant, dict(zip(plant.space.names, design, strict=True)))
+        found = limits(plant, plant.space.as_dict(design))
         return jnp.ravel(found.effort), jnp.array(found.speed), jnp.ravel(found.range)
 
     traced = to_casadi(all_limits, np.asarray(plant.space.initial, dtype=float))
