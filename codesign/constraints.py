@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from codesign.dynamics.integration import quaternion_product
 from codesign.errors import ProblemError
 from codesign.plant import coordinate_labels
 from codesign.trajectory import Trajectory
@@ -140,12 +141,35 @@ def at_most(value: Any, upper: ArrayLike, *, name: str, **names: Any) -> Constra
     return between(value, -np.inf, upper, name=name, **names)
 
 
+def oriented(
+    traj: Trajectory, knot: int, quaternion: Sequence[float], *, name: str = "oriented"
+) -> Constraint:
+    """Return: the free base has an orientation at a knot.
+
+    Three rows, the vector part of p̄ ∘ q, so that q and −q, the same orientation, both meet it.
+
+    Args:
+        traj: trajectory.
+        knot: knot.
+        quaternion: orientation p as (w, x, y, z); its length does not matter.
+        name: what reports call it.
+
+    Raises:
+        ProblemError: the quaternion is no four numbers, or zero.
+    """
+    target = np.asarray(quaternion, dtype=float)
+    if target.shape != (4,) or not np.linalg.norm(target) > 1e-9:
+        raise ProblemError(
+            f"{name}: quaternion is {quaternion!r}; it must be (w, x, y, z), not zero"
+        )
+    inverse = jnp.array(target / np.linalg.norm(target) * np.array([1.0, -1.0, -1.0, -1.0]))
+    turned = quaternion_product(inverse, traj.knot(knot).base_quaternion)
+    return equal(turned[1:], 0.0, name=name, labels=("x", "y", "z"), knot=knot)
+
+
 def upright(traj: Trajectory, knot: int) -> Constraint:
-    """Return: the free base has its home orientation at a knot (no roll, pitch or yaw)."""
-    quaternion = traj.knot(knot).base_quaternion
-    return equal(
-        quaternion[1:], 0.0, name="upright", unit="", labels=("roll", "pitch", "yaw"), knot=knot
-    )
+    """Return: the free base has no roll, pitch or yaw at a knot."""
+    return oriented(traj, knot, (1.0, 0.0, 0.0, 0.0), name="upright")
 
 
 def planted(traj: Trajectory, knot: int) -> Constraint:

@@ -19,6 +19,8 @@ from draft_core.backend import jax, mjx, mujoco
 from draft_core.design import DesignSpace
 from draft_core.realization import RealizedModel
 
+_SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+
 
 def index_of(name: str, names: Sequence[str], kind: str) -> int:
     """Return the position of a name; refuse unknown ones with the list of those that exist.
@@ -85,6 +87,11 @@ class Plant:
     def joint_address(self, name: str) -> int:
         """Return the index in q of a hinge or slide joint."""
         joint = index_of(name, self.robot.joint_names, "joint")
+        if int(self.nominal.jnt_type[joint]) not in _SCALAR:
+            raise ProblemError(
+                f"joint '{name}' is free or a ball and has no single position; use base_position, "
+                "base_quaternion or its entries of q (docs/notation.md)"
+            )
         return int(self.nominal.jnt_qposadr[joint])
 
     def site_id(self, name: str) -> int:

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codesign.audit import CONTACT_WORK_SHARE, ENERGY_NOTE_SHARE, Audit, audit, world_forces
-from codesign.errors import SolutionError
+from codesign.errors import ProblemError, SolutionError
 from codesign.solve.checks import dry_friction_joints
-from codesign.solve.status import IMPOSSIBLE, STOPPED, SolveStatus, meaning_of
+from codesign.solve.starts import unlimited_hinges
+from codesign.solve.status import IMPOSSIBLE, NO_MINIMUM, STOPPED, SolveStatus, meaning_of
+from draft_core.errors import DraftError
 
 if TYPE_CHECKING:
     import mujoco
@@ -254,8 +256,16 @@ def solution_of(
     z = np.clip(path.point.x, *box) * program.scale
     fields = program.layout.split(z)
     design = plant.space.as_dict(fields["design"].tolist())
-    model = plant.robot.compile(design).model
-    verdict = audit(ready, z, model, (box[0] * program.scale, box[1] * program.scale))
+    try:
+        model = plant.robot.compile(design).model
+    except DraftError as error:
+        values = ", ".join(f"{name} = {value:.6g}" for name, value in design.items())
+        raise ProblemError(
+            f"the search ended at a design that is no robot ({values}): {error} Bound the design, "
+            "or constrain it, so that it is: at_least(traj.design[...] - ..., 0.01, name=...)"
+        ) from error
+    physical_box = (box[0] * program.scale, box[1] * program.scale)
+    verdict = audit(ready, z, model, physical_box)
     status, message = judge(path, verdict)
     return Solution(
         problem=type(problem).__name__,
@@ -271,7 +281,12 @@ def solution_of(
         t=np.concatenate([[0.0], np.cumsum(fields["dt"])]),
         contact_force=world_forces(plant, program.layout, z),
         audit=verdict,
-        notes=_notes(ready, model, verdict),
+        notes=_notes(
+            ready,
+            model,
+            verdict,
+            _held_hinges(ready, *(program.layout.split(v)["q"] for v in (z, *physical_box))),
+        ),
         phases=tuple(_record(stage) for stage in path.stages),
         wall_s=wall_s,
         build_s=ready.build_seconds,
@@ -280,7 +295,7 @@ def solution_of(
         robot_source=dict(plant.source),
         terrain=plant.terrain.name,
         question=_first_line(type(problem).__doc__),
-        markers=_markers(problem, design),
+        markers=checked_markers(problem, design),
         versions=package_versions(),
         **{name: fields[name] for name in ("q", "v", "u", "dt", "normal", "tangent", "slide")},
     )
@@ -290,11 +305,25 @@ def _first_line(text: str | None) -> str:
     return (text or "").strip().split("\n")[0]
 
 
-def _markers(problem: Problem, design: Mapping[str, float]) -> dict[str, list[float]]:
-    """Return a problem's markers, stated as a method or as a plain mapping."""
-    stated = problem.markers
-    stated = stated if isinstance(stated, Mapping) else stated(design)
-    return {name: [float(x) for x in point] for name, point in stated.items()}
+def checked_markers(problem: Problem, design: Mapping[str, float]) -> dict[str, list[float]]:
+    """Return a problem's markers, stated as a method or as a plain mapping.
+
+    Raises:
+        ProblemError: they are no points of the world.
+    """
+    name, stated = type(problem).__name__, problem.markers
+    try:
+        points = stated if isinstance(stated, Mapping) else stated(design)
+        markers = {str(key): [float(x) for x in point] for key, point in points.items()}
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise ProblemError(
+            f"{name}.markers fails ({error}); it must be markers(self, design) and return "
+            "name -> (x, y, z)"
+        ) from error
+    for key, point in markers.items():
+        if len(point) != 3 or not np.all(np.isfinite(point)):
+            raise ProblemError(f"{name}.markers: '{key}' is {point}; it must be (x, y, z) [m]")
+    return markers
 
 
 def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
@@ -309,6 +338,8 @@ def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
         meaning = STOPPED[path.stopped]
     elif path.is_impossible:
         meaning = IMPOSSIBLE
+    elif path.is_feasible and meaning.status is not SolveStatus.SOLVED:
+        meaning = NO_MINIMUM
     finished = last.phase == "objective" and meaning.status is SolveStatus.SOLVED
     worst = str(verdict.worst[0]) if verdict.worst else "no constraint is violated"
     if finished and verdict.is_feasible:
@@ -345,7 +376,20 @@ def _why_not_physical(verdict: Audit) -> str:
     )
 
 
-def _notes(ready: Transcription, model: mujoco.MjModel, verdict: Audit) -> tuple[str, ...]:
+def _held_hinges(ready: Transcription, q: Vector, low: Vector, high: Vector) -> list[str]:
+    """Return the hinges without a range that ended at the box that keeps them near the start."""
+    plant = ready.plant
+    held = []
+    for joint in unlimited_hinges(plant):
+        i = int(plant.nominal.jnt_qposadr[joint])
+        if (q[:, i] < low[:, i] + 1e-3).any() or (q[:, i] > high[:, i] - 1e-3).any():
+            held.append(plant.robot.joint_names[joint])
+    return held
+
+
+def _notes(
+    ready: Transcription, model: mujoco.MjModel, verdict: Audit, held: Sequence[str]
+) -> tuple[str, ...]:
     """Return what a designer should know beside the verdict."""
     notes = [
         f"nothing depends on design variable '{name}': it keeps its initial value"
@@ -354,6 +398,11 @@ def _notes(ready: Transcription, model: mujoco.MjModel, verdict: Audit) -> tuple
     dry = dry_friction_joints(ready.plant, model)
     if dry:
         notes.append(f"dry friction (frictionloss) is left out of the dynamics: {', '.join(dry)}")
+    for name in held:
+        notes.append(
+            f"hinge '{name}' was held within a turn of the start's poses, because it states no "
+            "range; give it one, or keyframes that turn further"
+        )
     made, work = verdict.energy.made_by_integrator, verdict.energy.total_actuator_work
     if abs(made) > ENERGY_NOTE_SHARE * work and abs(made) > 1e-6:
         share = f" ({100 * abs(made) / work:.0f} % of the actuators' work)" if work > 0 else ""

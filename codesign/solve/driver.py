@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codesign.errors import SolverError
+from codesign.errors import ProblemError, SolverError
 from codesign.nlp import NonlinearProgram, assemble, elastic
 from codesign.plant import Plant
 from codesign.solve.checks import (
@@ -138,27 +138,47 @@ def solve(
         SolverError: a setting is out of range.
     """
     _check_settings(seed, starts, time_limit, max_iterations, relaxations)
+    from codesign.solution import checked_markers
+
     first = _solution_to_start_from(start)
+    if progress is not None and not callable(progress):
+        raise SolverError(f"progress is {progress!r}; it must be a function of a Progress")
     began = time.monotonic()
     report = default_progress() if progress is None else progress
     stop = StopRequest(began + time_limit if time_limit is not None else float("inf"))
     report(Progress("build"))
     ready = problem.transcription
     solvers = _solvers(ready.program, max_iterations)
+    checked_markers(problem, ready.plant.space.as_dict(ready.plant.space.initial))
     best: Solution | None = None
+    failure: ProblemError | None = None
     try:
         with interrupt_stops(stop):
             for attempt in range(starts):
-                solution = _solve_once(
-                    problem, ready, solvers, seed + attempt, first, relaxations, stop, report, began
-                )
+                try:
+                    solution = _solve_once(
+                        problem,
+                        ready,
+                        solvers,
+                        seed + attempt,
+                        first,
+                        relaxations,
+                        stop,
+                        report,
+                        began,
+                    )
+                except ProblemError as error:  # this start ended at a design that is no robot
+                    failure = error
+                    continue
                 best = solution if best is None or _is_better(solution, best) else best
                 if stop:
                     break
     finally:
         if isinstance(report, TerminalProgress):
             report.close()
-    assert best is not None
+    if best is None:
+        assert failure is not None
+        raise failure
     return best
 
 
@@ -217,16 +237,17 @@ def _solve_once(
     from codesign.solution import solution_of
 
     program = ready.program
+    z = _start_vector(problem, ready, seed, start)
     low, high = variable_bounds(
         ready.plant,
         program.layout,
         problem.duration,
         (problem.step_range[0], problem.step_range[1]),
+        program.layout.split(z)["q"],
     )
     for name in ready.idle_design:
         i = program.layout.fields["design"][ready.plant.space.names.index(name)]
         low[i] = high[i] = ready.plant.space.initial[ready.plant.space.names.index(name)]
-    z = _start_vector(problem, ready, seed, start)
     box = (low / program.scale, high / program.scale)
     point = Point(np.clip(z / program.scale, *box))
     require_finite_start(program, point.x)

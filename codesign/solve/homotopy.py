@@ -54,12 +54,14 @@ class Path:
         point: where it ended.
         stopped: why it was stopped from outside, None when it was not.
         is_impossible: whether a feasibility stage converged without meeting the task.
+        is_feasible: whether the point meets the task though the objective's last stage failed.
     """
 
     stages: tuple[Stage, ...]
     point: Point
     stopped: SolveStatus | None = None
     is_impossible: bool = False
+    is_feasible: bool = False
 
     @property
     def last(self) -> Stage:
@@ -139,12 +141,16 @@ def follow(
         result = walk.run("objective", relaxation, x)
         if not (stop or result.converged):
             easier = walk.run("feasibility", relaxation, x)
+            x, is_feasible = easier.point.x[: len(x)], easier.converged
             if not stop:
-                result = walk.run("objective", relaxation, easier.point.x[: len(x)])
+                if easier.converged and solvers.softened.stretch(easier.point.x) > _NO_STRETCH:
+                    return Path(tuple(walk.stages), Point(x), is_impossible=True)
+                result = walk.run("objective", relaxation, x)
         if stop:
             kept = x if is_feasible and result.violation > _NO_STRETCH else result.point.x[: len(x)]
             return walk.stopped(kept)
         if not result.converged:
-            return Path(tuple(walk.stages), result.point)
+            kept = Point(x) if is_feasible else result.point
+            return Path(tuple(walk.stages), kept, is_feasible=is_feasible)
         x = result.point.x
     return Path(tuple(walk.stages), Point(x))

@@ -126,6 +126,7 @@ class _Monitor(ca.Callback):
         self.best_violation = float("inf")
         self.best_objective = float("inf")
         self.best: Vector | None = None
+        self.failure: Exception | None = None
 
     def get_n_in(self) -> int:
         return ca.nlpsol_n_out()
@@ -153,9 +154,12 @@ class _Monitor(ca.Callback):
         if better or (worst <= tolerance and f < self.best_objective):
             self.best = np.array(values["x"]).ravel()
             self.best_violation, self.best_objective = worst, f
-        self.report(self.iteration, f, worst)
+        try:
+            self.report(self.iteration, f, worst)
+        except Exception as error:  # CasADi would print it and go on: it is raised after the run
+            self.failure = error
         self.iteration += 1
-        return [1.0 if self.stop else 0.0]
+        return [1.0 if self.stop or self.failure else 0.0]
 
 
 class Ipopt:
@@ -207,6 +211,8 @@ class Ipopt:
         began = time.perf_counter()
         result = self._solver(**arguments)
         seconds = time.perf_counter() - began
+        if monitor.failure is not None:
+            raise monitor.failure
         stats = self._solver.stats()
         point = Point(*(np.array(result[k]).ravel() for k in ("x", "lam_x", "lam_g")))
         status = stats["return_status"]

@@ -76,7 +76,7 @@ def interpolate_keyframes(plant: Plant, keyframes: Sequence[Keyframe], fractions
             f"keyframes are at {', '.join(f'{t:g}' for t in times)}; "
             "their fractions must increase from 0 to 1"
         )
-    poses = np.array([_pose(plant, frame) for frame in keyframes])
+    poses = _same_hemisphere(plant, np.array([_pose(plant, frame) for frame in keyframes]))
     q = np.stack([np.interp(fractions, times, column) for column in poses.T], axis=1)
     return _normalized(plant, q)
 
@@ -99,13 +99,34 @@ def _is_scalar(plant: Plant, joint: str) -> bool:
     return int(kind) in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
 
+def _quaternion_starts(plant: Plant) -> list[int]:
+    """Return where in q each quaternion begins."""
+    offsets = {int(mujoco.mjtJoint.mjJNT_FREE): 3, int(mujoco.mjtJoint.mjJNT_BALL): 0}
+    return [
+        int(plant.nominal.jnt_qposadr[joint]) + offsets[int(kind)]
+        for joint, kind in enumerate(plant.nominal.jnt_type)
+        if int(kind) in offsets
+    ]
+
+
+def _same_hemisphere(plant: Plant, poses: Vector) -> Vector:
+    """Return poses whose quaternions turn the short way from one to the next.
+
+    Raises:
+        ProblemError: a quaternion is zero.
+    """
+    for start in _quaternion_starts(plant):
+        part = poses[:, start : start + 4]
+        if (np.linalg.norm(part, axis=1) < 1e-9).any():
+            raise ProblemError("a keyframe's quaternion (qw, qx, qy, qz) is zero")
+        for k in range(1, len(part)):
+            if part[k] @ part[k - 1] < 0:
+                part[k] *= -1
+    return poses
+
+
 def _normalized(plant: Plant, q: Vector) -> Vector:
-    for joint, kind in enumerate(plant.nominal.jnt_type):
-        start = int(plant.nominal.jnt_qposadr[joint])
-        if int(kind) == int(mujoco.mjtJoint.mjJNT_FREE):
-            start += 3
-        elif int(kind) != int(mujoco.mjtJoint.mjJNT_BALL):
-            continue
+    for start in _quaternion_starts(plant):
         part = q[:, start : start + 4]
         q[:, start : start + 4] = part / np.linalg.norm(part, axis=1, keepdims=True)
     return q
@@ -158,7 +179,11 @@ def _touching(plant: Plant, q: Vector) -> Vector:
 
 
 def variable_bounds(
-    plant: Plant, layout: Layout, duration: float, step_range: tuple[float, float]
+    plant: Plant,
+    layout: Layout,
+    duration: float,
+    step_range: tuple[float, float],
+    q_start: Vector | None = None,
 ) -> tuple[Vector, Vector]:
     """Return lower and upper bounds of the decision vector in physical units, shape (n,) each.
 
@@ -167,11 +192,14 @@ def variable_bounds(
         layout: layout of the decision vector.
         duration: longest duration of the motion; [s].
         step_range: shortest and longest time step, as multiples of duration / intervals.
+        q_start: the start's configurations, shape (K, nq); home by default.
     """
     low, high = np.full(layout.size, -np.inf), np.full(layout.size, np.inf)
     f = layout.fields
     fixed = _fixed_limits(plant)
-    q_low, q_high = _configuration_box(plant, fixed)
+    q_low, q_high = _configuration_box(
+        plant, fixed, plant.q_home[None] if q_start is None else q_start
+    )
     low[f["q"]], high[f["q"]] = q_low, q_high
     speed = _speed_box(plant, fixed)
     low[f["v"]], high[f["v"]] = -speed, speed
@@ -194,8 +222,18 @@ def _fixed_limits(plant: Plant) -> Limits:
     return found
 
 
-def _configuration_box(plant: Plant, fixed: Limits) -> tuple[Vector, Vector]:
-    """Return bounds of q: joint ranges, unit quaternion entries, and a full turn of a hinge."""
+def unlimited_hinges(plant: Plant) -> list[int]:
+    """Return the hinges without a range.
+
+    They stay within a turn of the start's poses, so that idle limbs do not wander off.
+    """
+    model, hinge = plant.nominal, int(mujoco.mjtJoint.mjJNT_HINGE)
+    joints = range(model.njnt)
+    return [j for j in joints if int(model.jnt_type[j]) == hinge and not model.jnt_limited[j]]
+
+
+def _configuration_box(plant: Plant, fixed: Limits, q_start: Vector) -> tuple[Vector, Vector]:
+    """Return bounds of q: joint ranges, and boxes about unit quaternions and free bases."""
     model = plant.nominal
     low, high = np.full(model.nq, -np.inf), np.full(model.nq, np.inf)
     for joint, kind in enumerate(int(k) for k in model.jnt_type):
@@ -205,9 +243,13 @@ def _configuration_box(plant: Plant, fixed: Limits) -> tuple[Vector, Vector]:
             low[first : first + 4], high[first : first + 4] = -1.1, 1.1
             low[start:first], high[start:first] = -_FARTHEST, _FARTHEST
         else:
-            turn = 2 * np.pi if kind == int(mujoco.mjtJoint.mjJNT_HINGE) else np.inf
-            stated = fixed.range[joint] if model.jnt_limited[joint] else (-turn, turn)
-            low[start], high[start] = stated
+            low[start], high[start] = fixed.range[joint]
+            if joint in unlimited_hinges(plant):
+                turns = np.round(q_start[:, start] / (2 * np.pi))
+                low[start], high[start] = (
+                    2 * np.pi * (turns.min() - 1),
+                    2 * np.pi * (turns.max() + 1),
+                )
     return low, high
 
 

@@ -83,6 +83,12 @@ IMPOSSIBLE = Meaning(
     _CHECK_TASK,
 )
 
+NO_MINIMUM = Meaning(
+    SolveStatus.NOT_CONVERGED,
+    "a motion that meets the task was found, but the objective could not be minimised from it",
+    f"{_TRY_STARTS}; kinks (round, conditions, max) in limits or terms do this, too",
+)
+
 STOPPED: dict[SolveStatus, Meaning] = {
     SolveStatus.INTERRUPTED: Meaning(
         SolveStatus.INTERRUPTED, "the solve was interrupted", "start again from this solution"

@@ -8,9 +8,18 @@ import numpy as np
 import pytest
 
 from codesign import Keyframe, Problem, SolveStatus, Terrain
-from codesign.constraints import Constraint, at_least, at_rest, base_position, equal, standing
+from codesign.constraints import (
+    Constraint,
+    at_least,
+    at_rest,
+    base_position,
+    equal,
+    oriented,
+    standing,
+)
 from codesign.errors import ProblemError, SolverError
 from codesign.objectives import effort_squared, peak_thrust, peak_torque
+from draft_core.errors import DraftError
 from problems.quadcopter.problem import Quadcopter
 from tests.support import ROOT
 
@@ -325,3 +334,130 @@ def test_the_names_of_the_design_are_told() -> None:
 
     with pytest.raises(AttributeError, match=r'write traj\.design\["length"\]'):
         Dotted().solve()
+
+
+def test_a_design_that_is_no_robot_is_named_and_other_starts_go_on() -> None:
+    class Thin(Swing):
+        design = {"length": (0.3, 0.6), "mass": (0.5, 2.0)}
+
+        def objective(self, traj):
+            return traj.design["length"] + traj.design["mass"]
+
+    problem = Thin()
+    problem.solve().require_success()
+    compile_robot = type(problem.plant.robot).compile
+
+    def refuse(robot, design=None, out=None):
+        if design and design["mass"] < 0.6:
+            raise DraftError("mass is too small.")
+        return compile_robot(robot, design, out)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(problem.plant.robot), "compile", refuse)
+        with pytest.raises(ProblemError, match=r"no robot \(length = 0\.3.*, mass = 0\.5"):
+            problem.solve(starts=2)
+
+
+def test_a_hinge_that_must_turn_further_is_told_how() -> None:
+    class Spin(Swing):
+        knots, duration = 31, 4.0
+        angle = 6 * np.pi
+
+        def objective(self, traj):
+            return effort_squared(traj)
+
+    solution = Spin().solve()
+    assert not solution.success
+    assert any("hinge 'rod' was held within a turn" in note for note in solution.notes)
+
+    class Led(Spin):
+        def keyframes(self):
+            return [Keyframe(0.0, {"rod": 0.0}), Keyframe(1.0, {"rod": self.angle})]
+
+    led = Led().solve()
+    assert not any("held" in note for note in led.notes)
+    assert led.q[-1, 0] == pytest.approx(6 * np.pi, abs=1e-5)
+
+
+def test_a_failed_minimisation_keeps_the_feasible_motion() -> None:
+    solution = Swing(knots=31, angle=2.5).solve(max_iterations=12)
+    assert solution.status is SolveStatus.NOT_CONVERGED
+    assert "a motion that meets the task was found" in solution.message
+    assert solution.audit.max_violation < 1e-4
+
+
+def test_an_impossible_task_from_a_good_start_names_the_task() -> None:
+    good = Swing().solve().require_success()
+    solution = Swing(duration=1e-3).solve(start=good)
+    assert solution.status is SolveStatus.INFEASIBLE
+    assert solution.audit.worst[0].constraint in ("angle", "at rest")
+
+
+def test_a_free_or_ball_joint_has_no_single_position() -> None:
+    class Asked(Quadcopter):
+        def objective(self, traj):
+            return traj.knot(0).joint("base")
+
+    with pytest.raises(ProblemError, match="has no single position; use base_position"):
+        Asked().solve()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_orientation_is_met_by_either_quaternion(sign) -> None:
+    class Turned(Problem):
+        robot = ROOT / "problems/quadcopter/robot"
+        duration, knots = 1.0, 8
+
+        def objective(self, traj):
+            return effort_squared(traj)
+
+        def constraints(self, traj):
+            yield at_rest(traj, knot=0)
+            yield oriented(traj, 0, (2.0, 0.0, 0.0, 0.0))
+            half = sign * float(np.sqrt(0.5))
+            yield oriented(traj, -1, (half, 0.0, 0.0, half))
+
+        def keyframes(self):
+            return [Keyframe(0.0, {}), Keyframe(1.0, {"qw": -1.0})]  # the same pose, other sign
+
+    solution = Turned().solve().require_success()
+    np.testing.assert_allclose(np.abs(solution.q[-1, 3:]), np.sqrt([0.5, 0, 0, 0.5]), atol=1e-5)
+
+
+@pytest.mark.parametrize("quaternion", [(0, 0, 0, 0), (1, 0, 0), 5])
+def test_what_is_no_orientation_is_refused(quaternion) -> None:
+    class Wrong(Quadcopter):
+        def constraints(self, traj):
+            yield oriented(traj, 0, quaternion)
+
+    with pytest.raises(ProblemError, match=r"it must be \(w, x, y, z\), not zero"):
+        Wrong().solve()
+
+
+def test_an_error_in_a_progress_function_is_raised() -> None:
+    def fail(progress) -> None:
+        if progress.iteration == 3:
+            raise KeyError("boom")
+
+    with pytest.raises(KeyError, match="boom"):
+        Swing().solve(progress=fail)
+    with pytest.raises(SolverError, match="progress is 5"):
+        Swing().solve(progress=cast(Any, 5))
+
+
+@pytest.mark.parametrize(
+    ("markers", "message"),
+    [
+        (lambda self: {}, "it must be markers(self, design)"),
+        (lambda self, design: [1.0], "it must be markers(self, design)"),
+        (lambda self, design: {"a": (1.0, 2.0)}, "it must be (x, y, z)"),
+        ({"a": (1.0, 2.0, float("nan"))}, "it must be (x, y, z)"),
+    ],
+)
+def test_markers_that_are_no_points_are_refused_before_solving(markers, message) -> None:
+    problem = type("Marked", (Swing,), {"markers": markers})()
+    with pytest.raises(ProblemError) as caught:
+        problem.solve(
+            progress=lambda progress: pytest.fail("it solved") if progress.iteration else None
+        )
+    assert message in str(caught.value)
