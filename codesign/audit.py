@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
@@ -16,15 +16,11 @@ from numpy.typing import NDArray
 
 from codesign.physics import EnergyAudit, Motion, audit_physics
 from codesign.plant import Plant, coordinate_labels
-from codesign.tracing import evaluate
 from codesign.transcription import (
     INTEGRATORS,
-    Layout,
     Rows,
-    interval_function,
     interval_rows,
 )
-from draft_core.backend import jax, jnp
 
 if TYPE_CHECKING:
     from codesign.solve.driver import Transcription
@@ -127,13 +123,13 @@ def audit(
     layout = terms.layout
     fields = layout.split(z)
     motion = Motion(
-        fields["q"], fields["v"], fields["u"], world_forces(plant, layout, z), fields["dt"]
+        fields["q"], fields["v"], fields["u"], np.asarray(ready.evaluate_forces(z)), fields["dt"]
     )
     physics = audit_physics(plant, model, motion, INTEGRATORS[ready.integrator])
-    seen, _, peaks = evaluate(terms.evaluate, z)
+    seen, _, peaks = ready.evaluate_terms(z)
     exact = z.copy()
     exact[layout.fields["peaks"]] = np.asarray(peaks)
-    objective, user, _ = evaluate(terms.evaluate, exact)
+    objective, user, _ = ready.evaluate_terms(exact)
     contact, kinematic = _interval_violations(ready, z)
     found = [
         *kinematic,
@@ -154,19 +150,6 @@ def audit(
     )
 
 
-def world_forces(plant: Plant, layout: Layout, z: Vector) -> Vector:
-    """Return contact forces on the robot in the world frame, shape (N, nc, 3); [N]."""
-    from codesign.trajectory import PeakCollector, Trajectory
-
-    if not layout.nc:
-        return np.zeros((layout.intervals, 0, 3))
-
-    def forces(x: Any) -> Any:
-        return Trajectory.of(plant, layout.split(x), PeakCollector()).contact_force
-
-    return np.asarray(evaluate(forces, z))
-
-
 def _dynamics_violation(plant: Plant, residual: Vector) -> Violation:
     interval, dof = np.unravel_index(int(np.argmax(residual)), residual.shape)
     amount = float(residual[interval, dof])
@@ -183,16 +166,7 @@ def _interval_violations(
     Dynamics are MuJoCo's to judge, and passivity the energy audit's.
     """
     plant, layout = ready.plant, ready.terms.layout
-    residuals = interval_function(plant, ready.integrator)
-    widths = [layout.nq, layout.nv, layout.nq, layout.nv, layout.nu]
-    widths += [layout.nc, 4 * layout.nc, layout.nc, 1]
-    edges = np.cumsum(widths)
-
-    def one(local: Any) -> Any:
-        parts = jnp.split(local, edges)
-        return residuals(*parts[:8], parts[8][0], parts[9])
-
-    values = np.asarray(evaluate(jax.vmap(one), z[layout.interval_index]))
+    values = np.asarray(ready.evaluate_intervals(z[layout.interval_index]))
     contact: list[Violation] = []
     other: list[Violation] = []
     start = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.audit import CONTACT_WORK_SHARE, ENERGY_NOTE_SHARE, Audit, audit, world_forces
+from codesign.audit import CONTACT_WORK_SHARE, ENERGY_NOTE_SHARE, Audit, audit
 from codesign.errors import ProblemError, SolutionError
 from codesign.solve.checks import dry_friction_joints
 from codesign.solve.starts import unlimited_hinges
@@ -279,7 +279,7 @@ def solution_of(
             for v in plant.space.variables
         },
         t=np.concatenate([[0.0], np.cumsum(fields["dt"])]),
-        contact_force=world_forces(plant, program.layout, z),
+        contact_force=np.asarray(ready.evaluate_forces(z)),
         audit=verdict,
         notes=_notes(
             ready,

@@ -28,6 +28,7 @@ from codesign.transcription import (
     interval_function,
     interval_rows,
 )
+from codesign.transcription.layout import interval_widths
 from codesign.transcription.limits import numeric_limits
 
 Vector = NDArray[np.float64]
@@ -207,8 +208,7 @@ def _interval_block(
 ) -> _Block:
     """Return the residuals of all intervals from the derivatives of one."""
     index, count = layout.interval_index, sum(group.size for group in rows)
-    widths = [layout.nq, layout.nv, layout.nq, layout.nv, layout.nu]
-    widths += [layout.nc, 4 * layout.nc, layout.nc, 1, layout.n_design]
+    widths = interval_widths(layout)
     example: list[Any] = [np.zeros(w) for w in widths]
     example[-2] = np.ones(())
     traced = to_casadi(function, *example, name="interval")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,11 @@ from codesign.solve.homotopy import RELAXATIONS, Solvers, follow
 from codesign.solve.ipopt import Ipopt, Point, StopRequest, interrupt_stops
 from codesign.solve.progress import Progress, ProgressFunction, TerminalProgress, default_progress
 from codesign.solve.starts import initial_point, variable_bounds
-from codesign.transcription import Layout, UserTerms, user_terms
+from codesign.tracing import evaluator
+from codesign.trajectory import PeakCollector, Trajectory
+from codesign.transcription import Layout, UserTerms, interval_function, user_terms
+from codesign.transcription.layout import interval_widths
+from draft_core.backend import jax, jnp
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
@@ -55,6 +60,47 @@ class Transcription:
     integrator: str
     idle_design: tuple[str, ...]
     build_seconds: float
+
+    @cached_property
+    def evaluate_terms(self) -> Callable[..., Any]:
+        """The user's terms in NumPy: z → (objective, rows, true maxima)."""
+        return evaluator(self.terms.evaluate, np.zeros(self.terms.layout.size))
+
+    @cached_property
+    def evaluate_forces(self) -> Callable[..., Any]:
+        """Contact forces in NumPy: z → (N, nc, 3), on the robot, in the world frame; [N]."""
+        layout = self.terms.layout
+
+        def forces(z: Any) -> Any:
+            return Trajectory.of(self.plant, layout.split(z), PeakCollector()).contact_force
+
+        return evaluator(forces, np.zeros(layout.size))
+
+    @cached_property
+    def evaluate_intervals(self) -> Callable[..., Any]:
+        """Residuals of all intervals in NumPy, from their local variables (N, ·), unscaled."""
+        layout = self.terms.layout
+        residuals = interval_function(self.plant, self.integrator)
+        edges = np.cumsum(interval_widths(layout)[:-1])
+
+        def one(local: Any) -> Any:
+            parts = jnp.split(local, edges)
+            return residuals(*parts[:8], parts[8][0], parts[9])
+
+        return evaluator(jax.vmap(one), np.zeros(layout.interval_index.shape))
+
+    @cached_property
+    def _solvers(self) -> dict[int, Solvers]:
+        return {}
+
+    def solvers(self, max_iterations: int) -> Solvers:
+        """Return IPOPT bound to the program and to its elastic form; made once a limit."""
+        if max_iterations not in self._solvers:
+            options, softened = ipopt_options(max_iterations), elastic(self.program)
+            self._solvers[max_iterations] = Solvers(
+                Ipopt(self.program, options), Ipopt(softened, options), softened
+            )
+        return self._solvers[max_iterations]
 
 
 def transcribe(problem: Problem) -> Transcription:
@@ -102,11 +148,6 @@ def ipopt_options(max_iterations: int = MAX_ITERATIONS) -> dict[str, Any]:
     }
 
 
-def _solvers(program: NonlinearProgram, max_iterations: int) -> Solvers:
-    options, softened = ipopt_options(max_iterations), elastic(program)
-    return Solvers(Ipopt(program, options), Ipopt(softened, options), softened)
-
-
 def solve(
     problem: Problem,
     *,
@@ -148,7 +189,7 @@ def solve(
     stop = StopRequest(began + time_limit if time_limit is not None else float("inf"))
     report(Progress("build"))
     ready = problem.transcription
-    solvers = _solvers(ready.program, max_iterations)
+    solvers = ready.solvers(max_iterations)
     checked_markers(problem, ready.plant.space.as_dict(ready.plant.space.initial))
     best: Solution | None = None
     failure: ProblemError | None = None
@@ -263,14 +304,12 @@ def _solve_once(
 def _start_vector(
     problem: Problem, ready: Transcription, seed: int, start: Solution | None
 ) -> np.ndarray:
-    from codesign.tracing import evaluate
-
     layout = ready.program.layout
     if start is None:
         z = initial_point(ready.plant, layout, problem.keyframes(), problem.duration, seed)
     else:
         z = start.resample(layout, ready.plant)
     if layout.n_peaks:
-        peaks = np.asarray(evaluate(ready.terms.evaluate, z)[2])
+        peaks = np.asarray(ready.evaluate_terms(z)[2])
         z[layout.fields["peaks"]] = peaks + 0.1 * np.abs(peaks)
     return z

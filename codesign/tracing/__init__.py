@@ -4,6 +4,6 @@ Stands on its own: needs jax, numpy and casadi, and imports jax only when a func
 """
 
 from codesign.tracing.errors import TracingError
-from codesign.tracing.trace import evaluate, to_casadi
+from codesign.tracing.trace import evaluate, evaluator, to_casadi
 
-__all__ = ["TracingError", "evaluate", "to_casadi"]
+__all__ = ["TracingError", "evaluate", "evaluator", "to_casadi"]

@@ -71,12 +71,32 @@ def evaluate(f: Callable[..., Any], *args: Any) -> Any:
     Raises:
         TracingError: as in `to_casadi`.
     """
+    return evaluator(f, *args)(*args)
+
+
+def evaluator(f: Callable[..., Any], *example_args: Any) -> Callable[..., Any]:
+    """Trace a JAX function once, to evaluate it in numpy many times.
+
+    Args:
+        f: function of pytrees of arrays.
+        example_args: arguments that give structure, shapes and types, as in `to_casadi`.
+
+    Returns:
+        Function of arguments alike, which returns what `f` does with numpy arrays as leaves.
+
+    Raises:
+        TracingError: as in `to_casadi`.
+    """
     import jax
 
-    traced = _trace(f, args)
-    leaves = zip(jax.tree_util.tree_leaves(args), traced.jaxpr.invars, strict=True)
-    outputs = traced.run([np.asarray(leaf, variable.aval.dtype) for leaf, variable in leaves])
-    return jax.tree_util.tree_unflatten(traced.structure, outputs)
+    traced = _trace(f, example_args)
+
+    def run(*args: Any) -> Any:
+        leaves = zip(jax.tree_util.tree_leaves(args), traced.jaxpr.invars, strict=True)
+        outputs = traced.run([np.asarray(leaf, variable.aval.dtype) for leaf, variable in leaves])
+        return jax.tree_util.tree_unflatten(traced.structure, outputs)
+
+    return run
 
 
 @dataclass(frozen=True)

@@ -111,3 +111,9 @@ class Layout:
                 has_knot = name not in ("design", "peaks")
                 return (name, place[0], place[1:]) if has_knot else (name, None, place)
         raise IndexError(f"decision vector has {self.size} entries, not an entry {index}")
+
+
+def interval_widths(layout: Layout) -> list[int]:
+    """Return the lengths of q⁻, v⁻, q⁺, v⁺, u, normal, tangent, slide, h and ρ in an interval."""
+    state = [layout.nq, layout.nv]
+    return [*state, *state, layout.nu, layout.nc, 4 * layout.nc, layout.nc, 1, layout.n_design]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from codesign.tracing import evaluate, to_casadi
+from codesign.tracing import evaluate, evaluator, to_casadi
 
 jax.config.update("jax_enable_x64", True)
 
@@ -319,3 +319,19 @@ def test_scan_carries_pytrees_and_constants() -> None:
 def test_importing_the_package_does_not_import_jax() -> None:
     code = "import sys, codesign.tracing; sys.exit('jax' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_evaluator_traces_once_and_evaluates_often():
+    calls = []
+
+    def f(x, y):
+        calls.append(1)
+        return {"sum": x + y, "product": jnp.dot(x, x) * y}
+
+    again = evaluator(f, np.zeros(3), 0.0)
+    for seed in range(3):
+        x, y = np.random.default_rng(seed).normal(size=3), float(seed)
+        got = again(x, y)
+        np.testing.assert_allclose(got["sum"], x + y)
+        np.testing.assert_allclose(got["product"], x @ x * y)
+    assert len(calls) == 1
