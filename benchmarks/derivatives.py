@@ -85,14 +85,7 @@ class Interval:
 def interval_of(problem: Problem) -> Interval:
     """Return a problem's interval function at points around its start."""
     plant = problem.plant
-    layout = Layout(
-        knots=problem.knots,
-        nq=plant.nominal.nq,
-        nv=plant.nominal.nv,
-        nu=plant.nominal.nu,
-        nc=len(plant.robot.contacts),
-        n_design=len(plant.space.names),
-    )
+    layout = Layout.of(plant, problem.knots)
     residuals = interval_function(plant, problem.integrator)
     widths = [layout.nq, layout.nv, layout.nq, layout.nv, layout.nu]
     widths += [layout.nc, 4 * layout.nc, layout.nc, 1]

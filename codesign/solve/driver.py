@@ -114,14 +114,7 @@ def transcribe(problem: Problem) -> Transcription:
     plant = problem.plant
     require_supported(plant, problem.integrator)
     require_valid_design_space(plant)
-    layout = Layout(
-        knots=problem.knots,
-        nq=plant.nominal.nq,
-        nv=plant.nominal.nv,
-        nu=plant.nominal.nu,
-        nc=len(plant.robot.contacts),
-        n_design=len(plant.space.names),
-    )
+    layout = Layout.of(plant, problem.knots)
     terms = user_terms(problem, plant, layout)
     program = assemble(plant, terms, problem.duration, problem.integrator)
     require_live_rows(program)
@@ -210,8 +203,8 @@ def solve(
                     )
                 except ProblemError as error:  # this start ended at a design that is no robot
                     failure = error
-                    continue
-                best = solution if best is None or _is_better(solution, best) else best
+                else:
+                    best = solution if best is None or _is_better(solution, best) else best
                 if stop:
                     break
     finally:

@@ -152,5 +152,5 @@ def follow(
         if not result.converged:
             kept = Point(x) if is_feasible else result.point
             return Path(tuple(walk.stages), kept, is_feasible=is_feasible)
-        x = result.point.x
+        x, is_feasible = result.point.x, True
     return Path(tuple(walk.stages), Point(x))

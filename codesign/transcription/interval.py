@@ -4,9 +4,9 @@
     M(q_θ)(v⁺ − v)/h + c(q_θ, v_θ) + d v_θ = B(q_θ) u + Σ Jᵀ λ
 
 together with the contact terms of `codesign.contact` and the clearance of bodies that may not touch
-the ground. θ = 1 is backward Euler: it loses energy rather than makes it, so that what it
-overstates is effort, and contact belongs to it. θ = 1/2 is the implicit midpoint rule: second
-order, for robots without contact points.
+the ground. θ = 1 is backward Euler: it mostly loses energy, but makes some where the potential is
+concave, which the audit watches; contact belongs to it. θ = 1/2 is the implicit midpoint rule:
+second order, for robots without contact points.
 """
 
 from __future__ import annotations

@@ -12,10 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from codesign.plant import Plant
 
 Index = NDArray[np.int64]
 
@@ -41,6 +44,19 @@ class Layout:
     nc: int
     n_design: int
     n_peaks: int = 0
+
+    @classmethod
+    def of(cls, plant: Plant, knots: int) -> Layout:
+        """Return the layout of a plant's motion over some knots, without epigraph variables."""
+        model = plant.nominal
+        return cls(
+            knots=knots,
+            nq=model.nq,
+            nv=model.nv,
+            nu=model.nu,
+            nc=len(plant.robot.contacts),
+            n_design=len(plant.space.names),
+        )
 
     @property
     def intervals(self) -> int:
