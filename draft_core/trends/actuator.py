@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 from draft_core.trends.catalog import Module
-from draft_core.trends.tables import read_yaml
+from draft_core.trends.tables import actuator_fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Coefficients:
 @cache
 def coefficients() -> Coefficients:
     """Return the constants of data/actuators.yaml, every row of the fits included."""
-    fits = read_yaml("actuators.yaml")["fits"]
+    fits = actuator_fits()["fits"]
     mass, speed, volume, aspect = (fits[name] for name in ("mass", "speed", "volume", "aspect"))
     return Coefficients(
         mass=mass["c"],

@@ -1,5 +1,6 @@
 """The package's own data files, read from wherever it is installed."""
 
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -17,3 +18,9 @@ def read_text(name: str) -> str:
 def read_yaml(name: str) -> dict[str, Any]:
     """Return the contents of one YAML file of draft_core/trends/data."""
     return yaml.load(read_text(name), Loader=_Loader)
+
+
+@cache
+def actuator_fits() -> dict[str, Any]:
+    """Return data/actuators.yaml, read once; not to be written to."""
+    return read_yaml("actuators.yaml")
