@@ -13,7 +13,7 @@ reduction) on all.
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -217,6 +217,11 @@ def fit_catalogue() -> dict[str, Any]:
     }
 
 
+def summary(fitted: dict[str, Any]) -> str:
+    """Return the fits as a small table: with all rows, then without the suspect ones."""
+    return "\n".join(line.rstrip() for line in _lines(fitted))
+
+
 def is_same(first: Any, second: Any, tolerance: float = 1e-9) -> bool:
     """Tell whether two nested results agree, numbers to a relative tolerance."""
     if isinstance(first, dict) and isinstance(second, dict):
@@ -245,8 +250,7 @@ def _spread(values: list[float]) -> dict[str, float]:
     return {"min": low, "p10": p10, "median": median, "p90": p90, "max": high}
 
 
-def _lines(fitted: dict[str, Any]) -> Iterable[str]:
-    """The fits as a small table: with all rows, then without the suspect ones."""
+def _lines(fitted: dict[str, Any]) -> Iterator[str]:
     titles = {"fits": "every row", "fits_without_suspect_rows": "without the suspect rows"}
     for key, title in titles.items():
         fits = fitted[key]
@@ -282,7 +286,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="exit 1 if the file is out of date")
     check = parser.parse_args(arguments).check
     fitted = fit_catalogue()
-    print("\n".join(_lines(fitted)))
+    print(summary(fitted))
     if check:
         up_to_date = is_same(fitted, read_yaml(OUTPUT.name))
         print(f"{OUTPUT.name} {'agrees' if up_to_date else 'differs: run without --check'}")
