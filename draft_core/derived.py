@@ -63,7 +63,7 @@ def structure(tree: RobotTree) -> Structure:
             if link.motor:
                 actuator.append((len(dof_body), None))
             dof_body += [body] * link.joint.dofs
-        geoms += [body for solid in link.solids if solid.shape]
+        geoms += [body for solid in link.solids if solid.shape and solid.size]
         first_thruster = len(sites) + len(link.sites) + len(link.contacts)
         actuator += [(None, first_thruster + i) for i in range(len(link.thrusters))]
         sites += [body] * (len(link.sites) + len(link.contacts) + len(link.thrusters))

@@ -73,8 +73,8 @@ class RigidBody(NamedTuple):
     Attributes:
         mass: [kg].
         center: centre of mass (3,) [m].
-        moments: principal moments about it (3,) [kg m²].
-        quat: orientation of the principal axes (4,).
+        moments: principal moments about it (3,) [kg m²]; None until composed.
+        quat: orientation of the principal axes (4,); None until composed.
         tensor: inertia about it along the body's axes (3, 3) [kg m²].
     """
 
@@ -97,10 +97,18 @@ def single(mass: Any, center: Vector3, moments: Vector3, quat: Quaternion) -> Ri
     return RigidBody(mass, center, moments, quat, _tensor(moments, quat))
 
 
+def turned(mass: Any, center: Vector3, tensor: Matrix3) -> RigidBody:
+    """Return the mass properties of a body of which only the tensor along its axes is known."""
+    return RigidBody(mass, center, None, None, tensor)
+
+
 def compose(parts: Sequence[RigidBody]) -> RigidBody:
     """Return the mass properties of a body made of several."""
     if len(parts) == 1:
-        return parts[0]
+        part = parts[0]
+        if part.moments is not None:
+            return part
+        return part._replace(**dict(zip(("moments", "quat"), principal_axes(part.tensor))))
     mass = sum(part.mass for part in parts)
     center = sum(part.mass * part.center for part in parts) / mass
     tensor: Any = 0.0

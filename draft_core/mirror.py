@@ -7,6 +7,7 @@ this module does the names.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -29,13 +30,16 @@ def mirrored_name(name: str) -> str:
     return _TOKEN.sub(lambda match: _OTHER[match.group(1)], name)
 
 
-def mirrored_link(name: str, source: Link, parent: str | None, where: str) -> Link:
+def mirrored_link(
+    name: str, source: Link, parent: str | None, images: Mapping[str, str], where: str
+) -> Link:
     """Return the mirror image of a link under a new name.
 
     Args:
         name: the new node's.
         source: the node it mirrors.
         parent: the node it hangs from.
+        images: names of mirror images by their originals'.
         where: place of the new node, for messages.
 
     Raises:
@@ -50,7 +54,8 @@ def mirrored_link(name: str, source: Link, parent: str | None, where: str) -> Li
         own = name if joint.name == source.name else _swapped(joint.name, where)
         if motor is not None:
             motor_name = own if motor.name == joint.name else _swapped(motor.name, where)
-            motor = replace(motor, name=motor_name)
+            carrier = motor.carrier and images.get(motor.carrier, motor.carrier)
+            motor = replace(motor, name=motor_name, carrier=carrier)
         joint = replace(joint, name=own)
     return replace(
         source,
@@ -58,7 +63,9 @@ def mirrored_link(name: str, source: Link, parent: str | None, where: str) -> Li
         parent=parent,
         joint=joint,
         motor=motor,
-        solids=tuple(replace(s, name=name + s.name[len(source.name) :]) for s in source.solids),
+        solids=tuple(
+            replace(s, name=name + s.name[len(source.name) :], mirrored=True) for s in source.solids
+        ),
         sites=renamed(source.sites),
         contacts=renamed(source.contacts),
         thrusters=renamed(source.thrusters),

@@ -5,17 +5,20 @@ mappings or ``{value: ..., unit: ...}``. Nested names are joined by dots (``leg.
 elements of a list are ``name.0``, ``name.1``, ...
 """
 
+import functools
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from draft_core.errors import DraftError, ExpressionError, close_match, known_names
 from draft_core.expressions import Expression, as_number, is_expression, shorten
+from draft_core.formula import Formula
 from draft_core.grammar import CONSTANTS, FUNCTIONS
+from draft_core.motors import UNITS, MotorClass, motor_class
 from draft_core.namespace import is_jax, is_traced
 from draft_core.values import bounded
 
@@ -53,16 +56,24 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Entry:
-    """One parameter as the file states it: a number, text, switch, expression or list."""
+    """One parameter: a number, text, switch, expression or list of the file, or a trend's.
+
+    Attributes:
+        name: its dotted name.
+        stated: what gives its value.
+        unit: its unit, if any.
+        fixed: whether it always follows from others, so that no design may set it.
+    """
 
     name: str
-    stated: float | bool | str | Expression | tuple[str, ...]
+    stated: float | bool | str | Expression | Formula | tuple[str, ...]
     unit: str | None = None
+    fixed: bool = False
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The names of the parameters this one is computed from."""
-        if isinstance(self.stated, Expression):
+        if isinstance(self.stated, Expression | Formula):
             return self.stated.names
         return self.stated if isinstance(self.stated, tuple) else ()
 
@@ -72,7 +83,7 @@ class Entry:
         Raises:
             DraftError: an expression has no value, or it is too large.
         """
-        if isinstance(self.stated, Expression):
+        if isinstance(self.stated, Expression | Formula):
             return self.stated.evaluate(env)
         if isinstance(self.stated, tuple):
             try:
@@ -84,9 +95,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class ParameterTable:
-    """All parameters, in an order in which each one follows what it reads."""
+    """All parameters, in an order in which each one follows what it reads.
+
+    Attributes:
+        entries: the parameters.
+        motors: motor classes by the names that nodes use: a class's own, or a joint role.
+    """
 
     entries: tuple[Entry, ...]
+    motors: Mapping[str, MotorClass] = field(default_factory=dict, hash=False)
 
     def resolve(self, design: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return every parameter's value, with those of the design in place of the file's.
@@ -99,7 +116,7 @@ class ParameterTable:
             DraftError: a name that is no numeric parameter, or a value that is no finite number.
         """
         given = {name: design_value(name, value) for name, value in (design or {}).items()}
-        known = {entry.name: entry for entry in self.entries}
+        known = self._by_name if given else {}
         for name in given:
             if name not in known or isinstance(known[name].stated, tuple | str | bool):
                 numeric = [
@@ -109,11 +126,32 @@ class ParameterTable:
                     f"design variable {name!r} is not a numeric parameter of this robot"
                     f"{close_match(name, numeric)}. It has: {known_names(numeric)}."
                 )
+            if known[name].fixed:
+                raise DraftError(
+                    f"design variable {name!r} always follows from other parameters; "
+                    f"vary one of: {known_names(self.free_ancestors(name))}."
+                )
         env: dict[str, Any] = {}
         for entry in self.entries:
             value = given[entry.name] if entry.name in given else entry.evaluate(env)
             env[entry.name] = finite(value, f"parameters.yaml, {entry.name}")
         return env
+
+    @functools.cached_property
+    def _by_name(self) -> dict[str, Entry]:
+        return {entry.name: entry for entry in self.entries}
+
+    def free_ancestors(self, name: str) -> list[str]:
+        """Return the parameters that may be varied and on which one that may not depends."""
+        found: dict[str, None] = {}
+        rest = list(self._by_name[name].reads)
+        while rest:
+            entry = self._by_name[rest.pop()]
+            if entry.fixed:
+                rest += entry.reads
+            else:
+                found[entry.name] = None
+        return list(found)
 
     def numeric(self) -> dict[str, Parameter]:
         """Return the numeric parameters by name, in the order of the table."""
@@ -174,7 +212,9 @@ def parse_parameters(data: Mapping[str, Any]) -> ParameterTable:
     """
     entries: dict[str, Entry] = {}
     for key, value in data.items():
-        _collect(key, value, entries)
+        if key not in RESERVED_SECTIONS:
+            _collect(key, value, entries)
+    motors = _motors(data, entries)
     for entry in entries.values():
         for name in entry.reads:
             if name not in entries:
@@ -182,7 +222,59 @@ def parse_parameters(data: Mapping[str, Any]) -> ParameterTable:
                     f"parameters.yaml, {entry.name} uses {name!r}, which parameters.yaml does not "
                     f"have{close_match(name, entries)}. It has: {known_names(entries)}."
                 )
-    return ParameterTable(tuple(entries[name] for name in _ordered(entries)))
+    return ParameterTable(tuple(entries[name] for name in _ordered(entries)), motors)
+
+
+RESERVED_SECTIONS = ("motors", "joint_motors")
+
+
+def _motors(data: Mapping[str, Any], entries: dict[str, Entry]) -> dict[str, MotorClass]:
+    """Add the numbers of all motor classes; return the classes by the names nodes use."""
+    sections = {key: data.get(key) or {} for key in RESERVED_SECTIONS}
+    for key, section in sections.items():
+        if not isinstance(section, dict):
+            raise DraftError(f"parameters.yaml, {key} must be a mapping from names.")
+    classes: dict[str, MotorClass] = {}
+    for name, stated in sections["motors"].items():
+        classes[name] = _motor(f"motors.{_plain(name, 'motors')}", stated, entries)
+    own = dict(classes)
+    for role, stated in sections["joint_motors"].items():
+        key = f"joint_motors.{_plain(role, 'joint_motors')}"
+        if role in own:
+            raise DraftError(
+                f"parameters.yaml, {key} has the name of a motor class; name one of them otherwise."
+            )
+        if not isinstance(stated, str):
+            classes[role] = _motor(key, stated, entries)
+            continue
+        if stated not in own:
+            raise DraftError(
+                f"parameters.yaml, {key} names {stated!r}, which is no motor class"
+                f"{close_match(stated, own)}. There are: {known_names(own)}."
+            )
+        classes[role] = own[stated]
+        for field_name, unit in UNITS.items():
+            alias = own[stated].read(field_name, f"parameters.yaml, {key}")
+            entries[f"{key}.{field_name}"] = Entry(
+                f"{key}.{field_name}", alias, unit or None, fixed=True
+            )
+    return classes
+
+
+def _plain(name: str, section: str) -> str:
+    if not _NAME.fullmatch(name) or name in _RESERVED:
+        raise DraftError(
+            f"parameters.yaml, {section}: {shorten(name)!r} cannot be a name; use a letter, then "
+            "letters, digits or '_'."
+        )
+    return name
+
+
+def _motor(key: str, stated: object, entries: dict[str, Entry]) -> MotorClass:
+    kind, numbers = motor_class(key, stated)
+    for number in numbers:
+        entries[number.name] = Entry(number.name, number.leaf, number.unit or None, number.fixed)
+    return kind
 
 
 def _collect(name: str, value: Any, entries: dict[str, Entry]) -> None:

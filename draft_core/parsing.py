@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from draft_core.actuators import with_actuators
+from draft_core.context import POPULATIONS, Context
 from draft_core.errors import DraftError, close_match, known_names
 from draft_core.mirror import mirrored_link
 from draft_core.parameters import parse_parameters
@@ -17,23 +19,26 @@ MAX_NODES = 500
 
 
 def parse_folder(folder: str | Path) -> RobotTree:
-    """Read parameters.yaml and tree.yaml.
+    """Read parameters.yaml, tree.yaml and, where there is one, mesh.yaml.
 
     Raises:
         DraftError: anything in them cannot work.
     """
     path = robot_folder(folder)
     parameters = parse_parameters(read_mapping(path, "parameters.yaml"))
-    top = Section(read_mapping(path, "tree.yaml"), "tree.yaml", ("robot", "nodes"))
+    top = Section(read_mapping(path, "tree.yaml"), "tree.yaml", ("robot", "population", "nodes"))
     name = check_name(top.require("robot", path.name), "tree.yaml, robot")
+    population = top.word("population", POPULATIONS) if "population" in top else None
     nodes = top.require("nodes", "{body: {primitive: root, ...}}")
-    links = _links(nodes)
-    tree = RobotTree(name, parameters, _depth_first(links))
+    mesh = read_mapping(path, "mesh.yaml") if (path / "mesh.yaml").exists() else {}
+    context = Context(path, parameters, parameters.resolve(), population, nodes, mesh)
+    links = with_actuators(_links(nodes, context))
+    tree = RobotTree(name, parameters, _depth_first(links), population)
     _check(tree)
     return tree
 
 
-def _links(nodes: Any) -> dict[str, Link]:
+def _links(nodes: Any, context: Context) -> dict[str, Link]:
     if not isinstance(nodes, dict) or not nodes:
         raise DraftError("tree.yaml, nodes must be a mapping from node names to nodes.")
     if len(nodes) > MAX_NODES:
@@ -44,7 +49,9 @@ def _links(nodes: Any) -> dict[str, Link]:
         for name, data in stated.items()
         if isinstance(data, dict) and "mirror_of" in data
     }
-    links = {name: _link(name, data) for name, data in stated.items() if name not in mirrors}
+    links = {
+        name: _link(name, data, context) for name, data in stated.items() if name not in mirrors
+    }
     images = {
         section.data["mirror_of"]: name
         for name, section in mirrors.items()
@@ -53,7 +60,7 @@ def _links(nodes: Any) -> dict[str, Link]:
     for name, section in mirrors.items():
         source = _source(section, links, mirrors)
         parent = section.data.get("parent") or images.get(str(source.parent), source.parent)
-        links[name] = mirrored_link(name, source, parent, _where(name))
+        links[name] = mirrored_link(name, source, parent, images, _where(name))
     return {name: links[name] for name in stated}
 
 
@@ -61,13 +68,13 @@ def _where(name: str) -> str:
     return f"tree.yaml, node {name!r}"
 
 
-def _link(name: str, data: Any) -> Link:
+def _link(name: str, data: Any, context: Context) -> Link:
     every = {key for primitive in PRIMITIVES.values() for key in primitive.keys}
     section = Section(data, _where(name), every)
     section.require("primitive", "geom")
     primitive = PRIMITIVES[section.word("primitive", PRIMITIVES)]
     return primitive.parse(
-        name, Section(data, f"{_where(name)} ({primitive.name})", primitive.keys)
+        name, Section(data, f"{_where(name)} ({primitive.name})", primitive.keys), context
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from draft_core import inertia, rotations
 from draft_core.errors import DraftError
+from draft_core.meshes import mesh_body
 from draft_core.namespace import is_jax, is_traced, namespace, stack
 from draft_core.tree import Joint, Link, Pose, RobotTree, Scalar, Solid, Vector
 
@@ -35,10 +36,24 @@ def frame(pose: Pose, env: Environment, mirrored: bool) -> Frame:
     """Return the numbers of a pose, seen in the mirror if asked."""
     pos = pose.pos.evaluate(env) if pose.pos else stack([0.0, 0.0, 0.0])
     quat = _turn(pose, env)
+    if pose.shift is not None:
+        pos = pos + pose.shift.evaluate(env) * rotations.z_axis(quat)
     if mirrored:
         pos = pos * stack(_VECTOR_MIRROR)
         quat = quat if rotations.is_identity(quat) else rotations.mirrored(quat)
     return Frame(pos, quat)
+
+
+def solid_frame(solid: Solid, env: Environment) -> Frame:
+    """Return the frame of a solid's centre and axes in its body's."""
+    own = frame(solid.pose, env, solid.mirrored)
+    if solid.within is None:
+        return own
+    outer = frame(solid.within, env, solid.mirrored)
+    if rotations.is_identity(outer.quat):
+        return Frame(outer.pos + own.pos, own.quat)
+    turned = rotations.rotation(outer.quat) @ own.pos
+    return Frame(outer.pos + turned, rotations.multiply(outer.quat, own.quat))
 
 
 def _turn(pose: Pose, env: Environment) -> Any:
@@ -60,9 +75,11 @@ def _value(scalar: Scalar | None, env: Environment, default: float = 0.0) -> Any
     return default if scalar is None else scalar.evaluate(env)
 
 
-def solid_body(solid: Solid, env: Environment, mirrored: bool) -> inertia.RigidBody:
+def solid_body(solid: Solid, env: Environment) -> inertia.RigidBody:
     """Return the mass properties of one solid in its body's frame."""
-    place = frame(solid.pose, env, mirrored)
+    if solid.mesh is not None:
+        return mesh_body(solid, env)
+    place = solid_frame(solid, env)
     volume, per_mass = None, None
     if solid.shape is not None and solid.size is not None:
         volume, per_mass = inertia.solid_properties(solid.shape, solid.size.items(env))
@@ -112,7 +129,7 @@ def quantities(tree: RobotTree, env: Environment) -> Arrays:
 def _bodies(tree: RobotTree, env: Environment) -> Arrays:
     frames = [frame(link.pose, env, link.mirrored) for link in tree.links]
     bodies = [
-        inertia.compose([solid_body(solid, env, link.mirrored) for solid in link.solids])
+        inertia.compose([solid_body(s, env) for s in link.solids if not s.is_massless])
         for link in tree.links
     ]
     for link, body in zip(tree.links, bodies, strict=True):
@@ -154,11 +171,20 @@ def _joints(tree: RobotTree, env: Environment) -> Arrays:
     return {
         "jnt_axis": stack([_axis(link, joint, env) for link, joint in rows], (3,)),
         "jnt_range": stack([_range(joint, env) for _, joint in rows], (2,)),
+        "jnt_actfrcrange": stack([_actuator_force(link, env) for link, _ in rows], (2,)),
         "jnt_stiffness": stack([_value(joint.stiffness, env) for _, joint in rows]),
         **{f"dof_{key}": stack(values) for key, values in per_dof.items()},
         "qpos0": stack(start),
         "qpos_spring": stack(spring),
     }
+
+
+def _actuator_force(link: Link, env: Environment) -> Any:
+    """Return the least and most effort the joint's actuator gives it; 0, 0 for no limit."""
+    if link.motor is None or link.motor.kind is None:
+        return stack([0.0, 0.0])
+    (torque,) = link.motor.limit.items(env)
+    return stack([-torque, torque])
 
 
 def _rest(link: Link, joint: Joint, env: Environment) -> tuple[list[Any], list[Any]]:
@@ -217,8 +243,8 @@ def _geoms(tree: RobotTree, env: Environment) -> Arrays:
         friction = geom_friction(link, env)
         for solid in link.solids:
             if solid.shape is None or solid.size is None:
-                continue
-            place = frame(solid.pose, env, link.mirrored)
+                continue  # meshes are no part of the optimiser's model
+            place = solid_frame(solid, env)
             size, box = _geom_size(solid.shape, solid.size.items(env))
             rows["geom_pos"].append(place.pos)
             rows["geom_quat"].append(place.quat)

@@ -77,6 +77,12 @@ def from_z_axis(axis: Vector3) -> Quaternion:
     return normalize(stack([w, x, a[0], 0.0]))
 
 
+def z_axis(q: Quaternion) -> Vector3:
+    """Return the direction of the turned frame's z axis: the third column of the rotation."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    return stack([2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z])
+
+
 def mirrored(q: Quaternion) -> Quaternion:
     """Return the rotation seen in the mirror y → −y: R' = S R S with S = diag(1, −1, 1).
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from draft_core.errors import DraftError, close_match, known_names
 from draft_core.expressions import Expression, is_expression, shorten
-from draft_core.tree import Pose, Rule, Scalar, Vector, leaf
+from draft_core.tree import Leaf, Pose, Rule, Scalar, Vector, leaf
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,79}")
 
@@ -91,6 +91,21 @@ class Section:
         if key not in self:
             return None
         return Scalar(leaf(self.data[key], self.at(key)), self.at(key), rule)
+
+    def number(self, key: str, example: str) -> Leaf:
+        """Return a number or expression that must be there."""
+        return leaf(self.require(key, example), self.at(key))
+
+    def switch(self, key: str) -> bool:
+        """Return a switch, off where it is absent.
+
+        Raises:
+            DraftError: it is neither true nor false.
+        """
+        value = self.data.get(key, False)
+        if not isinstance(value, bool):
+            raise DraftError(f"{self.at(key)} is {shorten(repr(value))}; it must be true or false.")
+        return value
 
     def vector(self, key: str, sizes: tuple[int, ...] = (3,), rule: Rule = "any") -> Vector | None:
         """Return a list of numbers and expressions, or None where the key is absent."""

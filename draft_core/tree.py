@@ -4,16 +4,19 @@ Everything here is frozen and hashable. Numbers that may follow the design are `
 `Vector`: what the file states, where it states it, and the rule it must keep.
 """
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from draft_core.errors import DraftError
 from draft_core.expressions import Expression, as_number, is_expression, shorten
+from draft_core.formula import Formula
+from draft_core.motors import MotorClass
 from draft_core.namespace import is_jax, is_traced, stack
 from draft_core.parameters import ParameterTable, finite
 
-Leaf = float | Expression
+Leaf = float | Expression | Formula
 Rule = Literal["any", "positive", "not negative"]
 Environment = Mapping[str, Any]
 MAX_MAGNITUDE = 1e9  # of any number in SI units; MuJoCo gives up at 1e10
@@ -21,13 +24,13 @@ JOINT_DOFS = {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
 
 
 def _number(stated: Leaf, env: Environment, where: str, rule: Rule) -> Any:
-    value = stated.evaluate(env) if isinstance(stated, Expression) else stated
+    value = stated.evaluate(env) if isinstance(stated, Expression | Formula) else stated
     return _checked(value, where, rule, stated)
 
 
 def _checked(value: Any, where: str, rule: Rule, stated: object) -> Any:
     if isinstance(value, tuple | str) or (is_jax(value) and value.shape != ()):
-        given = stated.text if isinstance(stated, Expression) else value
+        given = stated.text if isinstance(stated, Expression | Formula) else value
         raise DraftError(f"{where} is {shorten(repr(given))}; it must be one number.")
     finite(value, where)
     if not is_traced(value):
@@ -36,7 +39,8 @@ def _checked(value: Any, where: str, rule: Rule, stated: object) -> Any:
         wrong = (rule == "positive" and value <= 0) or (rule == "not negative" and value < 0)
         if wrong:
             bound = "greater than 0" if rule == "positive" else "0 or more"
-            source = f" (from {stated.text!r})" if isinstance(stated, Expression) else ""
+            computed = isinstance(stated, Expression | Formula)
+            source = f" (from {stated.text!r})" if computed else ""
             raise DraftError(f"{where} is {float(value):.6g}{source}; it must be {bound}.")
     return value if is_jax(value) else float(value)
 
@@ -60,14 +64,14 @@ class Scalar:
     @property
     def is_constant(self) -> bool:
         """Whether no parameter enters."""
-        return not isinstance(self.stated, Expression)
+        return not isinstance(self.stated, Expression | Formula)
 
 
 @dataclass(frozen=True)
 class Vector:
     """A list of numbers that may follow the design, or one expression that gives the list."""
 
-    stated: tuple[Leaf, ...] | Expression
+    stated: tuple[Leaf, ...] | Expression | Formula
     where: str = field(compare=False)
     sizes: tuple[int, ...] = (3,)
     rule: Rule = "any"
@@ -78,16 +82,17 @@ class Vector:
         Raises:
             DraftError: they are too many or too few, break the rule or are not finite.
         """
-        stated = self.stated.evaluate(env) if isinstance(self.stated, Expression) else self.stated
+        whole = isinstance(self.stated, Expression | Formula)
+        stated = self.stated.evaluate(env) if whole else self.stated
         if not isinstance(stated, tuple) or len(stated) not in self.sizes:
-            given = self.stated.text if isinstance(self.stated, Expression) else stated
+            given = self.stated.text if whole else stated
             sizes = " or ".join(map(str, self.sizes))
             raise DraftError(
                 f"{self.where} is {shorten(repr(given))}; it must be a list of {sizes} numbers."
             )
         return [
             _number(item, env, f"{self.where}[{i}]", self.rule)
-            if isinstance(item, Expression)
+            if isinstance(item, Expression | Formula)
             else _checked(item, f"{self.where}[{i}]", self.rule, self.stated)
             for i, item in enumerate(stated)
         ]
@@ -106,11 +111,73 @@ class Pose:
         turn: orientation as `kind` says; None for the parent's.
         kind: "quat" (w, x, y, z, any length), "euler" (turns about the frame's own x, y, z
             [rad]) or "axis" (the direction of the frame's z axis).
+        shift: how far it is moved along its own z axis [m].
     """
 
     pos: Vector | None = None
     turn: Vector | None = None
     kind: Literal["quat", "euler", "axis"] = "quat"
+    shift: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class CrossSection:
+    """One cross-section of a lofted mesh, in the plane across the stacking axis.
+
+    Attributes:
+        station: where it is along the axis [m].
+        size: width and height of a rectangle [m]; None for a polygon.
+        chamfer: length cut from each side at each corner of the rectangle [m].
+        points: x, y of a polygon's corners, counter-clockwise, one `Vector` each [m].
+        center: its centre in the plane [m].
+        inset: how much it shrinks on all sides [m].
+    """
+
+    station: Scalar
+    size: Vector | None
+    chamfer: Scalar
+    points: tuple[Vector, ...]
+    center: Vector
+    inset: Scalar
+
+
+@dataclass(frozen=True)
+class LoftedMesh:
+    """A closed mesh lofted from stacked cross-sections of equally many corners."""
+
+    axis: Literal["x", "y", "z"]
+    sections: tuple[CrossSection, ...]
+
+    @property
+    def corners(self) -> int:
+        """Corners of each section."""
+        return len(self.sections[0].points) or 8
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A mesh file that a module brings along.
+
+    Attributes:
+        file: its name under ``assets/``.
+        data: its bytes.
+        scale: factors along its axes.
+    """
+
+    file: str
+    data: bytes = field(repr=False)
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Whose structural trend gives a member's mass: a class of a population."""
+
+    population: str
+    name: str
+
+
+Role = Literal["stated", "structure", "trunk", "actuator", "module"]
 
 
 @dataclass(frozen=True)
@@ -119,12 +186,22 @@ class Solid:
 
     Attributes:
         name: its geom's name.
-        shape: box, cylinder, capsule or sphere; None for a mass without geometry.
+        shape: box, cylinder, capsule, sphere or mesh; None for a mass without geometry.
         size: box x, y, z; cylinder and capsule radius, length; sphere radius [m].
         pose: of its centre and principal axes in the body's frame.
         mass: [kg]; None where the density gives it.
-        density: [kg/m³]; None where the mass is stated.
+        density: [kg/m³]; None where the mass is stated. Neither: a geometry without mass.
         inertia: stated principal moments about its centre [kg m²]; None to compute them.
+        role: what its mass counts as.
+        within: the frame in the body's that `pose` is stated in; None for the body's own.
+        mirrored: whether its numbers are to be seen in the mirror y → −y.
+        mesh: the cross-sections of a lofted mesh.
+        asset: the file of a module's mesh.
+        segment: whose structural trend gives the mass.
+        drives: the joint an actuator drives.
+        motor: the class of that actuator.
+        may_enter_root: whether it may lie inside the root's mesh.
+        rgba: red, green, blue and, if given, opacity, 0 to 1; None for the role's own.
     """
 
     name: str
@@ -134,6 +211,21 @@ class Solid:
     mass: Scalar | None
     density: Scalar | None
     inertia: Vector | None
+    role: Role = "stated"
+    within: Pose | None = None
+    mirrored: bool = False
+    mesh: LoftedMesh | None = None
+    asset: Asset | None = None
+    segment: Segment | None = None
+    drives: str | None = None
+    motor: MotorClass | None = None
+    may_enter_root: bool = False
+    rgba: Vector | None = None
+
+    @property
+    def is_massless(self) -> bool:
+        """Whether it is geometry only."""
+        return self.mass is None and self.density is None
 
 
 @dataclass(frozen=True)
@@ -173,12 +265,22 @@ class Motor:
         limit: least and most control [N m] or [N], or one number for both signs.
         gear: joint effort per control.
         speed: top speed of the joint [rad/s] or [m/s]; None for no limit.
+        kind: the motor class its numbers are from, if any.
+        carrier: the node that carries its cylinder; None for the joint's parent.
+        place: its centre and axis in the carrier's frame; None for the joint's own.
+        shift: how far it is moved along its axis [m].
+        may_enter_root: whether its cylinder may lie inside the root's mesh.
     """
 
     name: str
     limit: Vector
     gear: Scalar | None = None
     speed: Scalar | None = None
+    kind: MotorClass | None = None
+    carrier: str | None = None
+    place: Pose | None = None
+    shift: Scalar | None = None
+    may_enter_root: bool = False
 
 
 @dataclass(frozen=True)
@@ -241,6 +343,21 @@ class RobotTree:
     name: str
     parameters: ParameterTable
     links: tuple[Link, ...]
+    population: str | None = None
+    sensors: tuple[Any, ...] = ()
+
+    def __hash__(self) -> int:
+        """Hash once: a tree is the key of caches."""
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.parameters, self.links, self.population, self.sensors))
+
+    @functools.cached_property
+    def meshes(self) -> tuple[Solid, ...]:
+        """The solids that are meshes, in MuJoCo's order."""
+        return tuple(s for link in self.links for s in link.solids if s.shape == "mesh")
 
     def resolve(self, design: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Return every parameter's value at a design."""

@@ -1,10 +1,12 @@
 """What the primitives share: solids, joints, motors, sites, contact points and thrusters."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from draft_core.context import Context
 from draft_core.errors import DraftError
+from draft_core.expressions import is_expression
 from draft_core.section import Section, as_vector, check_name
 from draft_core.tree import (
     ContactPoint,
@@ -26,7 +28,10 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "capsule": ("radius", "length"),
     "sphere": ("radius",),
 }
-SOLID_KEYS = ("shape", "size", "center", "quat", "euler", "mass", "density", "inertia")
+SOLID_KEYS = (
+    *("shape", "size", "center", "quat", "euler", "mass", "density", "inertia"),
+    *("rgba", "may_enter_root"),
+)
 CARRIED_KEYS = ("sites", "contacts", "thrusters")
 DEFAULT_FRICTION = 1.0
 
@@ -43,7 +48,7 @@ class Primitive:
 
     name: str
     keys: tuple[str, ...]
-    parse: Callable[[str, Section], Link]
+    parse: Callable[[str, Section, Context], Link]
 
 
 def size(shape: str, section: Section) -> Vector:
@@ -91,6 +96,8 @@ def solid(name: str, section: Section) -> Solid:
         mass=mass,
         density=density,
         inertia=inertia,
+        may_enter_root=section.switch("may_enter_root"),
+        rgba=section.vector("rgba", (3, 4), "not negative"),
     )
 
 
@@ -100,9 +107,7 @@ def solids(name: str, section: Section) -> tuple[Solid, ...]:
     Inline, the node's own ``quat``/``euler`` is the link's, so a turned solid goes under
     ``solids`` or is turned by ``solid_quat``/``solid_euler``.
     """
-    inline = [
-        key for key in ("shape", "size", "center", "mass", "density", "inertia") if key in section
-    ]
+    inline = [key for key in SOLID_KEYS if key in section and key not in ("quat", "euler")]
     if "solids" not in section:
         turned = {key: section.data.get(f"solid_{key}") for key in ("quat", "euler")}
         stated = {key: section.data[key] for key in inline} | {
@@ -159,9 +164,9 @@ def joint(name: str, section: Section) -> Joint | None:
 _LOSSES = ("armature", "damping", "frictionloss")
 JOINT_KEYS: dict[str, tuple[str, ...]] = {
     "free": ("type", "name"),
-    "hinge": ("type", "name", "axis", "range", *_LOSSES, "stiffness", "springref"),
-    "slide": ("type", "name", "axis", "range", *_LOSSES, "stiffness", "springref"),
-    "ball": ("type", "name", "range", *_LOSSES, "stiffness"),
+    "hinge": ("type", "name", "role", "axis", "range", *_LOSSES, "stiffness", "springref"),
+    "slide": ("type", "name", "role", "axis", "range", *_LOSSES, "stiffness", "springref"),
+    "ball": ("type", "name", "role", "range", *_LOSSES, "stiffness"),
 }
 
 
@@ -169,24 +174,83 @@ def _ball_range(section: Section) -> Vector | None:
     return section.vector("range", (2,), "not negative")
 
 
-def motor(joint: Joint | None, section: Section) -> Motor | None:
+def motor(joint: Joint | None, section: Section, context: Context) -> Motor | None:
     """Return the motor of a node's joint.
 
     Raises:
-        DraftError: the node has no hinge or slide for it.
+        DraftError: the node has no hinge or slide for it, or names a class that is none.
     """
     if "motor" not in section:
         return None
-    inner = Section(section.data["motor"], section.at("motor"), ("name", "limit", "gear", "speed"))
+    stated, where = section.data["motor"], section.at("motor")
+    if isinstance(stated, str) and not (is_expression(stated) and _is_number(stated, context)):
+        stated = {"class": stated}
+    has_class = isinstance(stated, dict) and "class" in stated
+    inner = Section(stated, where, CLASS_MOTOR_KEYS if has_class else MOTOR_KEYS)
     if joint is None or joint.type not in ("hinge", "slide"):
         given = f"a {joint.type} joint" if joint else "no joint"
         raise DraftError(f"{inner.where} needs a hinge or slide; this node has {given}.")
+    name = inner.name("name", joint.name)
+    if has_class:
+        return _class_motor(name, joint, inner, context)
     limit = inner.require("limit", "1.5")
     return Motor(
-        name=inner.name("name", joint.name),
+        name=name,
         limit=_limit(limit, inner.at("limit")),
         gear=inner.scalar("gear", "positive"),
         speed=inner.scalar("speed", "positive"),
+    )
+
+
+MOTOR_KEYS = ("name", "limit", "gear", "speed")
+CLASS_MOTOR_KEYS = ("name", "class", "carried_by", "pos", "axis", "shift", "may_enter_root")
+
+
+def _is_number(text: str, context: Context) -> bool:
+    return not isinstance(context.value(text), str)
+
+
+def _class_motor(name: str, joint: Joint, section: Section, context: Context) -> Motor:
+    """Return a motor whose numbers are those of a class."""
+    if joint.type != "hinge":
+        raise DraftError(
+            f"{section.where} names a motor class, which turns a hinge; this joint is a "
+            f"{joint.type}. State 'limit' [N] instead."
+        )
+    at = section.at("class")
+    kind = context.motor(context.text(section.data["class"], at), at)
+    carrier = section.data.get("carried_by")
+    place = section.pose(axis=True)
+    if carrier is not None and place.pos is None:
+        raise DraftError(
+            f"{section.where} is carried by {carrier!r} but has no place there; give 'pos: "
+            "[0, 0, 0]' in that node's frame."
+        )
+    return Motor(
+        name=name,
+        limit=Vector((kind.read("peak_torque", at),), at, (1,), "positive"),
+        speed=Scalar(kind.read("no_load_speed", at), at, "positive"),
+        kind=kind,
+        carrier=carrier,
+        place=place if carrier is not None or place.pos or place.turn else None,
+        shift=section.scalar("shift"),
+        may_enter_root=section.switch("may_enter_root"),
+    )
+
+
+def with_class(joint: Joint | None, motor: Motor | None) -> Joint | None:
+    """Return the joint with the armature and losses of its motor's class, where it states none."""
+    if joint is None or motor is None or motor.kind is None:
+        return joint
+    where = f"motor class {motor.kind.key}"
+    fields = {"armature": "armature", "damping": "damping", "frictionloss": "friction"}
+    return replace(
+        joint,
+        **{
+            key: Scalar(motor.kind.read(name, where), where, "not negative")
+            for key, name in fields.items()
+            if getattr(joint, key) is None
+        },
     )
 
 
@@ -210,10 +274,14 @@ def contacts(section: Section) -> tuple[ContactPoint, ...]:
     result = []
     for name, data, where in named(section, "contacts"):
         inner = Section(data, where, ("pos", "friction"))
-        friction = inner.scalar("friction", "not negative")
-        default = Scalar(DEFAULT_FRICTION, inner.at("friction"))
-        result.append(ContactPoint(name, inner.pose(), friction or default))
+        result.append(ContactPoint(name, inner.pose(), friction(inner)))
     return tuple(result)
+
+
+def friction(section: Section) -> Scalar:
+    """Return the friction coefficient a section states, or the default."""
+    default = Scalar(DEFAULT_FRICTION, section.at("friction"))
+    return section.scalar("friction", "not negative") or default
 
 
 def thrusters(section: Section) -> tuple[Thruster, ...]:
@@ -226,35 +294,45 @@ def thrusters(section: Section) -> tuple[Thruster, ...]:
     return tuple(result)
 
 
+COMMON_KEYS = ("primitive", "pos", "quat", "euler", "joint", "motor", *CARRIED_KEYS)
 LINK_KEYS = (
-    *("primitive", "pos", "quat", "euler", "joint", "motor"),
-    *(
-        "shape",
-        "size",
-        "center",
-        "solid_quat",
-        "solid_euler",
-        "mass",
-        "density",
-        "inertia",
-        "solids",
-    ),
-    *CARRIED_KEYS,
+    *COMMON_KEYS,
+    *("shape", "size", "center", "solid_quat", "solid_euler", "mass", "density", "inertia"),
+    *("rgba", "may_enter_root", "solids"),
 )
 
 
-def link(name: str, section: Section, primitive: str, parent: str | None) -> Link:
-    """Return the link of a node whose keys are all of `LINK_KEYS`."""
+def link(
+    name: str,
+    section: Section,
+    primitive: str,
+    parent: str | None,
+    context: Context,
+    pieces: tuple[Solid, ...] | None = None,
+    touches: tuple[ContactPoint, ...] = (),
+) -> Link:
+    """Return a node's link.
+
+    Args:
+        name: the node's.
+        section: what it states, with at least `COMMON_KEYS`.
+        primitive: its kind.
+        parent: the node it hangs from.
+        context: the folder around it.
+        pieces: its solids; None for those that the keys of `SOLID_KEYS` state.
+        touches: contact points beside those it states.
+    """
     moves = joint(name, section)
+    drive = motor(moves, section, context)
     return Link(
         name=name,
         primitive=primitive,
         parent=parent,
         pose=section.pose(),
-        joint=moves,
-        motor=motor(moves, section),
-        solids=solids(name, section),
+        joint=with_class(moves, drive),
+        motor=drive,
+        solids=solids(name, section) if pieces is None else pieces,
         sites=sites(section),
-        contacts=contacts(section),
+        contacts=(*touches, *contacts(section)),
         thrusters=thrusters(section),
     )

@@ -1,0 +1,92 @@
+"""``foot``: the end of a chain that stands on a plate, with its contact polygon."""
+
+from typing import Any
+
+from draft_core.context import Context
+from draft_core.errors import DraftError
+from draft_core.formula import Formula
+from draft_core.primitives import members, parts
+from draft_core.section import Section, as_vector
+from draft_core.tree import ContactPoint, Leaf, Link, Pose, Solid, Vector
+
+_CORNERS = ((1, 1), (-1, 1), (-1, -1), (1, -1))
+
+
+def parse(name: str, section: Section, context: Context) -> Link:
+    """Return the link; its contact points are the corners of the sole, or those stated."""
+    sides = ("length", "width", "height")
+    size = tuple(section.number(key, "0.1") for key in sides)
+    center = section.vector("center") or Vector((0.0, 0.0, 0.0), section.at("center"))
+    mass, density, segment = members.mass(name, section, context)
+    plate = Solid(
+        name=name,
+        shape="box",
+        size=Vector(size, section.where, (3,), "positive"),
+        pose=Pose(center),
+        mass=mass,
+        density=density,
+        inertia=None,
+        role="structure",
+        segment=segment,
+        may_enter_root=section.switch("may_enter_root"),
+        rgba=section.vector("rgba", (3, 4), "not negative"),
+    )
+    friction = parts.friction(section)
+    touches = tuple(
+        ContactPoint(f"{name}_{i}", Pose(Vector(point, section.where)), friction)
+        for i, point in enumerate(_polygon(section, center, size))
+    )
+    parent = section.require("parent", "shin")
+    return parts.link(name, section, "foot", parent, context, (plate,), touches)
+
+
+def _polygon(section: Section, center: Vector, size: tuple[Leaf, ...]) -> list[Formula]:
+    """Return the points of the sole that may touch the ground."""
+    middle = center.stated if isinstance(center.stated, tuple) else (center.stated,)
+    if "polygon" not in section:
+        reads = (*middle, *size)
+        return [
+            Formula("a corner of the sole", _corner, reads, corner, section.where)
+            for corner in _CORNERS
+        ]
+    stated, where = section.data["polygon"], section.at("polygon")
+    if not isinstance(stated, list) or not 3 <= len(stated) <= 16:
+        raise DraftError(f"{where} must be a list of 3 to 16 points [x, y] about the centre [m].")
+    points = [as_vector(point, f"{where}[{i}]", (2,), "any") for i, point in enumerate(stated)]
+    return [
+        Formula(
+            "a point of the sole",
+            _point,
+            (*middle, size[2], *(p.stated if isinstance(p.stated, tuple) else (p.stated,))),
+            (len(middle),),
+            section.where,
+        )
+        for p in points
+    ]
+
+
+def _corner(*values: Any) -> tuple[Any, ...]:
+    *center, length, width, height, ahead, left = values
+    x, y, z = center[0] if len(center) == 1 else center
+    return x + ahead * length / 2, y + left * width / 2, z - height / 2
+
+
+def _point(*values: Any) -> tuple[Any, ...]:
+    *values, n = values
+    center, height, point = values[:n], values[n], values[n + 1 :]
+    x, y, z = center[0] if n == 1 else center
+    ahead, left = point[0] if len(point) == 1 else point
+    return x + ahead, y + left, z - height / 2
+
+
+members.OWN_LENGTH["foot"] = lambda data, where: members.length_of(data, "length", where)
+PRIMITIVE = parts.Primitive(
+    "foot",
+    (
+        *parts.COMMON_KEYS,
+        *members.MASS_KEYS,
+        *("parent", "length", "width", "height", "center", "polygon", "friction"),
+        *("rgba", "may_enter_root"),
+    ),
+    parse,
+)
