@@ -29,6 +29,7 @@ _JOINTS = {"hinge": "revolute", "slide": "prismatic"}
 _COMPILER = {"strippath": "false", "fusestatic": "false"}
 _ZERO = "0.0 0.0 0.0"
 _CAPS = ("top", "bottom")
+_HOME = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
 _ANYWHERE = (-MAX_MAGNITUDE, MAX_MAGNITUDE)
 _UPPER = [(a, b) for a in enumerate("xyz") for b in enumerate("xyz") if a <= b]
 _FIELDS = (
@@ -53,13 +54,8 @@ def urdf(
         DraftError: the design cannot work, or URDF cannot hold the robot.
     """
     env = tree.resolve(design)
-    return robot_urdf(
-        tree,
-        quantities(tree, env),
-        speed_limits(tree, env),
-        mesh_prefix=mesh_prefix,
-        frames=frames,
-    )
+    fields, speeds = quantities(tree, env), speed_limits(tree, env)
+    return robot_urdf(tree, fields, speeds, mesh_prefix=mesh_prefix, frames=frames)
 
 
 def robot_urdf(
@@ -77,8 +73,8 @@ def robot_urdf(
         tree: the robot.
         fields: what `quantities` gives, as numbers.
         speeds: what `speed_limits` gives: each actuator's top joint speed, None for none.
-        meshes: file of each mesh by its solid's name, relative to the document; what is not
-            among them is as in `mesh_files`.
+        meshes: file of each mesh by its solid's name, relative to the document, its corners
+            in the link's frame; what is not among them is as in `mesh_files`.
         mesh_prefix: put before every mesh file, such as ``package://name/``.
         frames: whether sites become empty links.
 
@@ -171,9 +167,14 @@ def _numbered(tree: RobotTree) -> Iterator[_Row]:
         joint += link.joint is not None
         dof += link.joint.dofs if link.joint else 0
         coordinate += link.joint.dofs + (link.joint.type == "free") if link.joint else 0
-        geom += sum(solid.shape is not None for solid in link.solids)
+        geom += sum(_has_numbers(solid) for solid in link.solids)
         site += len(_site_names(link))
         actuator += (link.motor is not None) + len(link.thrusters)
+
+
+def _has_numbers(solid: Solid) -> bool:
+    """Tell whether a solid is among the geom_* fields; a mesh is not."""
+    return solid.shape not in (None, "mesh")
 
 
 def _site_names(link: Link) -> list[str]:
@@ -241,32 +242,32 @@ class _Writer:
         tensor = self.fields["body_fullinertia"][row.body]
         entries = {f"i{a}{b}": _text([tensor[i][j]]) for (i, a), (j, b) in _UPPER}
         ET.SubElement(inertial, "inertia", entries)
-        solids = [solid for solid in row.link.solids if solid.shape]
         for tag in ("visual", "collision"):
-            for geom, solid in enumerate(solids, start=row.geom):
-                self._solid(element, tag, solid, geom)
+            geom = row.geom
+            for solid in row.link.solids:
+                if solid.shape == "mesh":
+                    name, file = self.names.solids[solid.name], self.files[solid.name]
+                    _geometry(element, tag, name, _HOME, "mesh", filename=file)
+                elif solid.shape:
+                    self._solid(element, tag, solid, geom)
+                    geom += 1
 
     def _solid(self, element: ET.Element, tag: str, solid: Solid, geom: int) -> None:
         name, size = self.names.solids[solid.name], self.fields["geom_size"][geom]
-        pos, quat = self.fields["geom_pos"][geom], self.fields["geom_quat"][geom]
+        pos, quat = place = self.fields["geom_pos"][geom], self.fields["geom_quat"][geom]
+        radius = _text(size[:1])
         if solid.shape == "box":
-            pieces = [(name, pos, "box", {"size": _text([2 * s for s in size])})]
-        elif solid.shape == "mesh":
-            pieces = [(name, pos, "mesh", {"filename": self.files[solid.name]})]
+            _geometry(element, tag, name, place, "box", size=_text([2 * s for s in size]))
         elif solid.shape == "sphere":
-            pieces = [(name, pos, "sphere", {"radius": _text(size[:1])})]
+            _geometry(element, tag, name, place, "sphere", radius=radius)
         else:
-            round_ = {"radius": _text(size[:1]), "length": _text([2 * size[1]])}
-            pieces = [(name, pos, "cylinder", round_)]
-            if solid.shape == "capsule":
-                along = [size[1] * d for d in _z_axis(quat)]
-                for cap, sign in zip(self.names.caps[solid.name], (1, -1), strict=True):
-                    at = [p + sign * d for p, d in zip(pos, along, strict=True)]
-                    pieces.append((cap, at, "sphere", {"radius": _text(size[:1])}))
-        for piece, at, shape, attributes in pieces:
-            item = ET.SubElement(element, tag, name=piece)
-            _origin(item, at, quat)
-            ET.SubElement(ET.SubElement(item, "geometry"), shape, attributes)
+            length = _text([2 * size[1]])
+            _geometry(element, tag, name, place, "cylinder", radius=radius, length=length)
+        if solid.shape == "capsule":
+            along = [size[1] * d for d in _z_axis(quat)]
+            for cap, sign in zip(self.names.caps[solid.name], (1, -1), strict=True):
+                end = [p + sign * d for p, d in zip(pos, along, strict=True)]
+                _geometry(element, tag, cap, (end, quat), "sphere", radius=radius)
 
     def joint(self, root: ET.Element, row: _Row) -> None:
         joint, link = row.link.joint, row.link
@@ -322,6 +323,14 @@ def _turns_forever(joint: Joint) -> bool:
 def _z_axis(quat: Any) -> tuple[float, float, float]:
     w, x, y, z = quat
     return 2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z
+
+
+def _geometry(
+    element: ET.Element, tag: str, name: str, pose: tuple[Any, Any], shape: str, **sizes: str
+) -> None:
+    item = ET.SubElement(element, tag, name=name)
+    _origin(item, *pose)
+    ET.SubElement(ET.SubElement(item, "geometry"), shape, sizes)
 
 
 def _origin(element: ET.Element, pos: Any, quat: Any) -> None:

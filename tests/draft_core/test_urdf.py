@@ -340,6 +340,8 @@ def test_sites_can_be_left_out():
 def test_a_mesh_is_named_by_its_file(make_robot):
     tree = draft_core.load(make_robot()).tree
     fields = quantities(tree, tree.resolve())
+    # a mesh has no place among the geom_* fields
+    fields |= {name: fields[name][1:] for name in ("geom_pos", "geom_quat", "geom_size")}
     root = tree.links[0]
     solid = dataclasses.replace(root.solids[0], shape="mesh")
     tree = dataclasses.replace(
@@ -349,6 +351,7 @@ def test_a_mesh_is_named_by_its_file(make_robot):
 
     def files(**options: Any) -> set[str | None]:
         document = ET.fromstring(robot_urdf(tree, fields, [None], **options))
+        assert [box.get("size") for box in document.iter("box")] == ["0.02 0.02 0.3"] * 2
         return {mesh.get("filename") for mesh in document.iter("mesh")}
 
     assert files() == {f"assets/{solid.name}.obj"}
