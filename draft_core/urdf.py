@@ -38,7 +38,6 @@ _FIELDS = (
     *("geom_pos", "geom_quat", "geom_size", "site_pos", "site_quat"),
     *("actuator_gear", "actuator_ctrlrange", "qpos_spring"),
 )
-_HEAD = '<?xml version="1.0"?>\n'
 
 
 def urdf(
@@ -102,18 +101,19 @@ def robot_urdf(
     ET.indent(root)
     notes = [f"{tree.name}: {GENERATOR}; do not edit", *_notes(rows, numbers, speeds, writer.names)]
     comment = re.sub("-(?=-)", "- ", "\n  ".join(notes))  # a comment holds no two hyphens in a row
-    return f"{_HEAD}<!-- {comment} -->\n{ET.tostring(root, encoding='unicode')}\n"
+    body = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0"?>\n<!-- {comment} -->\n{body}\n'
 
 
 def why_no_urdf(tree: RobotTree) -> str | None:
     """Return in one line why URDF cannot hold a robot, or None where it can."""
     balls = [joint.name for joint in tree.joints if joint.type == "ball"]
-    if not balls:
-        return None
-    return (
-        f"robot {tree.name!r} has no URDF: there are no ball joints in it, and the robot has "
-        f"{known_names(balls, 5)}; its MJCF, robot.xml, holds them."
-    )
+    if balls:
+        return (
+            f"robot {tree.name!r} has no URDF: there are no ball joints in it, and the robot has "
+            f"{known_names(balls, 5)}; its MJCF, robot.xml, holds them."
+        )
+    return None
 
 
 def mesh_files(tree: RobotTree) -> dict[str, str]:
@@ -204,8 +204,8 @@ class _Names:
         }
         sites = [name for row in rows for name in _site_names(row.link)] if frames else []
         self.sites = {name: self._take(name, links, "_frame") for name in sites}
-        fixed = [link.name for link in tree.links if link.joint is None]
-        self.fixed = {name: _unique(f"{self.links[name]}_fixed", joints) for name in fixed}
+        welded = [link.name for link in tree.links if link.joint is None]
+        self.fixed = {name: _unique(f"{self.links[name]}_fixed", joints) for name in welded}
         self.site_joints = {name: _unique(f"{self.sites[name]}_fixed", joints) for name in sites}
 
     def _take(self, name: str, taken: set[str], ending: str = "") -> str:
@@ -274,20 +274,18 @@ class _Writer:
         if joint is not None and joint.type == "free":
             return
         pose = self.fields["body_pos"][row.body], self.fields["body_quat"][row.body]
-        parent, child = self.names.links[link.parent], self.names.links[link.name]
+        place = self.names.links[link.parent], self.names.links[link.name], pose
         if joint is None:
-            _joint(root, self.names.fixed[link.name], "fixed", parent, child, pose)
+            _joint(root, self.names.fixed[link.name], "fixed", *place)
             return
         kind = "continuous" if _turns_forever(joint) else _JOINTS[joint.type]
-        element = _joint(root, self.names.joints[joint.name], kind, parent, child, pose)
+        element = _joint(root, self.names.joints[joint.name], kind, *place)
         ET.SubElement(element, "axis", xyz=_text(self.fields["jnt_axis"][row.joint]))
         limit = self._limit(joint, row)
         if limit:
             ET.SubElement(element, "limit", limit)
-        damping, friction = (
-            _text([self.fields[f"dof_{key}"][row.dof]]) for key in ("damping", "frictionloss")
-        )
-        ET.SubElement(element, "dynamics", damping=damping, friction=friction)
+        lost = [_text([self.fields[f"dof_{key}"][row.dof]]) for key in ("damping", "frictionloss")]
+        ET.SubElement(element, "dynamics", damping=lost[0], friction=lost[1])
 
     def _limit(self, joint: Joint, row: _Row) -> dict[str, str]:
         if row.link.motor is None and _turns_forever(joint):
