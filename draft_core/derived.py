@@ -122,14 +122,21 @@ def derived(shape: Structure, simple: np.ndarray, fields: Mapping[str, Any]) -> 
     }
 
 
-def _reference(shape: Structure, fields: Mapping[str, Any]) -> _Reference:
+def body_frames(
+    shape: Structure, fields: Mapping[str, Any]
+) -> tuple[Float[Any, "nbody 3"], Float[Any, "nbody 3 3"]]:
+    """Return position [m] and orientation of each body in the world, all joints at zero."""
     local = rotations.rotation(fields["body_quat"])
     pos, turn = [fields["body_pos"][0]], [local[0]]
     for body in range(1, len(shape.parent)):
         parent = shape.parent[body]
         pos.append(pos[parent] + turn[parent] @ fields["body_pos"][body])
         turn.append(turn[parent] @ local[body])
-    turns, places = stack(turn), stack(pos)
+    return stack(pos), stack(turn)
+
+
+def _reference(shape: Structure, fields: Mapping[str, Any]) -> _Reference:
+    places, turns = body_frames(shape, fields)
     center = places + namespace(turns, fields["body_ipos"]).einsum(
         "bij,bj->bi", turns, fields["body_ipos"]
     )

@@ -14,7 +14,7 @@ from draft_core.derived import derived, structure
 from draft_core.errors import DraftError, known_names
 from draft_core.mjcf import GENERATOR, compile_xml, drawing, robot_xml, scene_xml
 from draft_core.namespace import is_jax
-from draft_core.quantities import quantities
+from draft_core.quantities import OWN_FIELDS, quantities
 from draft_core.tree import RobotTree
 
 MAX_DRIFT = 1e-9  # relative, of the fields we state
@@ -66,7 +66,7 @@ def compile_robot(
     xml = robot_xml(tree, fields, drawing(tree, env))
     model = compile_xml(tree, xml)
     consequences = derived(structure(tree), np.array(model.body_simple), fields)
-    stated = {name: value for name, value in fields.items() if name != "body_fullinertia"}
+    stated = {name: value for name, value in fields.items() if name not in OWN_FIELDS}
     drift = _checked_drift(tree, model, stated, consequences)
     if out is not None:
         resolved = parameters_text(tree, env, given)

@@ -21,6 +21,7 @@ Environment = Mapping[str, Any]
 _VECTOR_MIRROR = (1.0, -1.0, 1.0)
 _AXIAL_MIRROR = (-1.0, 1.0, -1.0)
 MIN_MASS = 1e-14  # [kg] and [kg m²]: MuJoCo refuses a moving body below 1e-15
+OWN_FIELDS = ("body_fullinertia", "solid_mass")
 DEFAULT_GEOM_FRICTION = (1.0, 0.005, 0.0001)
 
 
@@ -112,7 +113,8 @@ def quantities(tree: RobotTree, env: Environment) -> Arrays:
     Returns:
         body_*, jnt_*, dof_*, geom_*, site_*, actuator_* and qpos_* arrays, the world body
         included; ``body_fullinertia`` (nbody, 3, 3) about the centre of mass along the body's
-        axes [kg m²].
+        axes [kg m²]; ``solid_mass`` (nsolid,), of every solid of every link [kg]. The last two
+        are no fields of MuJoCo's model (`OWN_FIELDS`).
 
     Raises:
         DraftError: a number breaks its rule (only where numbers are known, not while traced).
@@ -128,10 +130,11 @@ def quantities(tree: RobotTree, env: Environment) -> Arrays:
 
 def _bodies(tree: RobotTree, env: Environment) -> Arrays:
     frames = [frame(link.pose, env, link.mirrored) for link in tree.links]
-    bodies = [
-        inertia.compose([solid_body(s, env) for s in link.solids if not s.is_massless])
+    pieces = [
+        [None if solid.is_massless else solid_body(solid, env) for solid in link.solids]
         for link in tree.links
     ]
+    bodies = [inertia.compose([p for p in link if p is not None]) for link in pieces]
     for link, body in zip(tree.links, bodies, strict=True):
         _heavy_enough(link, body)
     origin, still = stack([0.0, 0.0, 0.0]), stack(rotations.IDENTITY)
@@ -142,6 +145,7 @@ def _bodies(tree: RobotTree, env: Environment) -> Arrays:
         "body_ipos": stack([origin, *(b.center for b in bodies)]),
         "body_iquat": stack([still, *(b.quat for b in bodies)]),
         "body_inertia": stack([origin, *(b.moments for b in bodies)]),
+        "solid_mass": stack([0.0 if p is None else p.mass for link in pieces for p in link]),
         "body_fullinertia": stack([stack([origin] * 3), *(b.tensor for b in bodies)]),
     }
 

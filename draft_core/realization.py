@@ -107,6 +107,7 @@ def realize(tree: RobotTree, design: Mapping[str, Any] | None = None) -> Realize
     with jax.ensure_compile_time_eval():
         fields |= jax.device_put({k: v for k, v in fields.items() if not is_jax(v)})
     stat = {k.removeprefix("stat."): v for k, v in fields.items() if k.startswith("stat.")}
+    fields.pop("solid_mass")
     own = {k: v for k, v in fields.items() if not k.startswith("stat.")}
     return base.replace(stat=base.stat.replace(**stat), **own)
 
