@@ -136,9 +136,9 @@ def body_frames(
 
 
 def _reference(shape: Structure, fields: Mapping[str, Any]) -> _Reference:
-    places, turns = body_frames(shape, fields)
-    center = places + namespace(turns, fields["body_ipos"]).einsum(
-        "bij,bj->bi", turns, fields["body_ipos"]
+    pos, turn = body_frames(shape, fields)
+    center = pos + namespace(turn, fields["body_ipos"]).einsum(
+        "bij,bj->bi", turn, fields["body_ipos"]
     )
     spin, slide, anchor = [], [], []
     zero, eye = np.zeros(3), np.eye(3)
@@ -155,8 +155,8 @@ def _reference(shape: Structure, fields: Mapping[str, Any]) -> _Reference:
             slide.append(axis if kind == "slide" else zero)
         anchor += [pos[body]] * JOINT_DOFS[kind]
     return _Reference(
-        places,
-        turns,
+        pos,
+        turn,
         center,
         stack(spin, (3,)),
         stack(slide, (3,)),
