@@ -8,30 +8,38 @@ from typing import Any
 from draft_core.actuators import with_actuators
 from draft_core.context import POPULATIONS, Context
 from draft_core.errors import DraftError, close_match, known_names
+from draft_core.expansion import MAX_NODES, Source, expanded
 from draft_core.mirror import mirrored_link
+from draft_core.overrides import Overrides, merged
 from draft_core.parameters import parse_parameters
 from draft_core.primitives import PRIMITIVES
 from draft_core.reading import read_mapping, robot_folder
 from draft_core.section import Section, check_name
+from draft_core.switches import switched
 from draft_core.tree import Link, RobotTree
 
-MAX_NODES = 500
 
-
-def parse_folder(folder: str | Path) -> RobotTree:
+def parse_folder(folder: str | Path, overrides: Overrides = None) -> RobotTree:
     """Read parameters.yaml, tree.yaml and, where there is one, mesh.yaml.
+
+    Args:
+        folder: the robot folder.
+        overrides: what parameters.yaml is to say otherwise, as `overrides.merged` takes it.
 
     Raises:
         DraftError: anything in them cannot work.
     """
     path = robot_folder(folder)
-    parameters = parse_parameters(read_mapping(path, "parameters.yaml"))
+    stated = merged(read_mapping(path, "parameters.yaml"), overrides).stated
+    parameters = parse_parameters(stated)
+    constants = parameters.resolve()
     top = Section(read_mapping(path, "tree.yaml"), "tree.yaml", ("robot", "population", "nodes"))
     name = check_name(top.require("robot", path.name), "tree.yaml, robot")
     population = top.word("population", POPULATIONS) if "population" in top else None
     nodes = top.require("nodes", "{body: {primitive: root, ...}}")
+    nodes, _ = switched(expanded(nodes, "node", Source(stated, constants)), constants)
     mesh = read_mapping(path, "mesh.yaml") if (path / "mesh.yaml").exists() else {}
-    context = Context(path, parameters, parameters.resolve(), population, nodes, mesh)
+    context = Context(path, parameters, constants, population, nodes, mesh)
     links = with_actuators(_links(nodes, context))
     tree = RobotTree(name, parameters, _depth_first(links), population)
     _check(tree)
