@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +43,13 @@ class Plant:
         robot: the parsed robot folder.
         space: design variables in the order of the design vector ρ.
         terrain: ground under the contact points.
-        source: names and texts of the robot's files, as they were when it was read.
+        source: names and bytes of the robot's files, as they were when it was read.
     """
 
     robot: Robot
     space: DesignSpace
     terrain: Terrain = FLAT
-    source: tuple[tuple[str, str], ...] = ()
+    source: tuple[tuple[str, bytes], ...] = ()
 
     @cached_property
     def template(self) -> mjx.Data:
@@ -118,7 +117,3 @@ def coordinate_labels(model: mujoco.MjModel) -> tuple[list[str], list[str]]:
     return q_labels, v_labels
 
 
-def robot_source(folder: Path) -> tuple[tuple[str, str], ...]:
-    """Return names and texts of a robot folder's files."""
-    paths = sorted(folder.glob("*.yaml"))
-    return tuple((path.name, path.read_text(encoding="utf-8")) for path in paths)

@@ -41,8 +41,9 @@ class Problem:
     overrides the class's `beta`.
 
     Attributes:
-        robot: robot folder; a relative path is looked up beside the file of the class that states
-            it, then in the working directory.
+        robot: robot folder, or the name of a robot that ships (`codesign robots`); a relative
+            path is looked up beside the file of the class that states it, then in the working
+            directory.
         design: design variables, name → (lower, upper) or (lower, upper, initial) in SI units; the
             initial value is the robot folder's own unless given.
         duration: longest duration of the motion; [s].
@@ -133,7 +134,7 @@ class Problem:
         """
         _check_options(self)
         import draft_core
-        from codesign.plant import Plant, robot_source
+        from codesign.plant import Plant
         from codesign.terrain import FLAT, require_terrain
         from draft_core.design import DesignSpace
 
@@ -141,10 +142,16 @@ class Problem:
         space = DesignSpace.of(robot, self.design)
         terrain = FLAT if self.terrain is None else self.terrain
         require_terrain(type(self).__name__, terrain)
-        return Plant(robot, space, terrain, robot_source(robot.folder))
+        return Plant(robot, space, terrain, robot.source)
 
     def robot_folder(self) -> Path:
-        """Return the robot folder, or refuse with the places that were tried."""
+        """Return the robot folder, or the name of a robot that ships.
+
+        Raises:
+            ProblemError: there is neither, with the places that were tried.
+        """
+        from draft_core.robots import ROBOTS
+
         if not isinstance(self.robot, str | Path) or not str(self.robot):
             raise ProblemError(
                 f"{type(self).__name__} names no robot: set robot = 'path/to/folder'"
@@ -164,9 +171,12 @@ class Problem:
         for place in places:
             if place.is_dir():
                 return place
+        if str(given) in ROBOTS:
+            return given
         tried = ", ".join(dict.fromkeys(str(place) for place in places))
         raise ProblemError(
-            f"{type(self).__name__}: robot folder '{given}' not found. Tried: {tried}"
+            f"{type(self).__name__}: robot '{given}' is no folder (tried: {tried}) and no robot "
+            f"that ships: {', '.join(ROBOTS)}"
         )
 
     @cached_property

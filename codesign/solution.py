@@ -87,7 +87,7 @@ class Solution:
         build_s: time of tracing and differentiation; [s].
         robot_folder: robot folder the problem was stated with.
         robot: the robot as it was when the problem was read.
-        robot_source: names and texts of its files.
+        robot_source: names and bytes of its files.
         terrain: name of the ground it moves on.
         question: the problem in a sentence.
         markers: points of the world to show in pictures, name → (x, y, z); [m].
@@ -117,7 +117,7 @@ class Solution:
     build_s: float
     robot_folder: str
     robot: Robot = field(repr=False, compare=False)
-    robot_source: Mapping[str, str] = field(repr=False)
+    robot_source: Mapping[str, bytes] = field(repr=False)
     terrain: str = "flat ground"
     question: str = ""
     markers: Mapping[str, Sequence[float]] = field(default_factory=dict)

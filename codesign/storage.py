@@ -18,7 +18,6 @@ import yaml
 
 import draft_core
 from codesign.errors import SolutionError
-from codesign.plant import robot_source
 from codesign.record import Record, decode, encode, number
 from codesign.replay import Replay
 from codesign.result_folder import check_result_folder
@@ -63,9 +62,10 @@ def _write_result(solution: Solution, stage: Path) -> None:
     """Write what the solve found: everything that cannot be made again."""
     source = stage / SOURCE
     source.mkdir()
-    files = {f"{SOURCE}/{name}": text.encode() for name, text in solution.robot_source.items()}
+    files = {f"{SOURCE}/{name}": content for name, content in solution.robot_source.items()}
     files["trajectory.npz"] = _packed(solution)
     for name, content in files.items():
+        (stage / name).parent.mkdir(parents=True, exist_ok=True)
         (stage / name).write_bytes(content)
     solution.export(stage / "robot")
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
@@ -156,7 +156,9 @@ def _solution_in(folder: Path) -> Solution:
 
 
 def _source_bytes(source: Path) -> dict[str, bytes]:
-    names = sorted({path.name for path in source.glob("*.yaml")} | {"parameters.yaml", "tree.yaml"})
+    paths = {path for path in source.rglob("*") if path.is_file()}
+    paths |= {source / "parameters.yaml", source / "tree.yaml"}
+    names = sorted(path.relative_to(source).as_posix() for path in paths)
     return {f"{SOURCE}/{name}": (source / name).read_bytes() for name in names}
 
 
@@ -291,7 +293,7 @@ def _assemble(record: Record, arrays: Mapping[str, np.ndarray], robot: Robot) ->
         build_s=record.build_s,
         robot_folder=record.robot_folder,
         robot=robot,
-        robot_source=dict(robot_source(robot.folder)),
+        robot_source=dict(robot.source),
         terrain=record.terrain,
         question=record.question,
         markers={name: [number(x) for x in point] for name, point in record.markers.items()},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from draft_core.design import DesignSpace, DesignVariable
 from draft_core.errors import DraftError
+from draft_core.overrides import Overrides
 from draft_core.parameters import Parameter
 from draft_core.robot import Actuator, Contact, Robot
 from draft_core.tree import RobotTree
@@ -32,13 +33,18 @@ __all__ = [
 ]
 
 
-def load(folder: str | Path) -> Robot:
-    """Read a robot folder (parameters.yaml, tree.yaml).
+def load(folder: str | Path, overrides: "Overrides" = None) -> Robot:
+    """Read a robot: a folder (parameters.yaml, tree.yaml), or one that ships, by its name.
+
+    Args:
+        folder: path of a robot folder, or a name of `draft_core.robots.ROBOTS`.
+        overrides: what parameters.yaml is to say otherwise: a mapping, an override file, or
+            several of them, later ones winning.
 
     Raises:
         DraftError: in one line, what cannot work, where, and what would.
     """
-    return Robot(folder)
+    return Robot(folder, overrides)
 
 
 def realize(tree: RobotTree, design: Mapping[str, Any] | None = None) -> "RealizedModel":

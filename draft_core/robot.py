@@ -1,15 +1,21 @@
 """`Robot`: a robot folder, read; what people and the other packages hold."""
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+import yaml
+
+from draft_core.errors import DraftError, close_match, known_names
+from draft_core.overrides import Overrides, as_mappings, merged
 from draft_core.parameters import Parameter
 from draft_core.parsing import parse_folder
 from draft_core.quantities import contact_friction, effort_limits, quantities, speed_limits
+from draft_core.reading import read_mapping
+from draft_core.robots import ROBOTS
 from draft_core.tree import RobotTree
 
 if TYPE_CHECKING:
@@ -52,16 +58,23 @@ class Actuator:
 
 
 class Robot:
-    """A robot as a function of its design. Pickles as its folder's path."""
+    """A robot as a function of its design. Pickles as its folder's path and its overrides."""
 
-    def __init__(self, folder: str | Path):
+    def __init__(self, folder: str | Path, overrides: Overrides = None):
         """Read the folder and check it at its nominal parameters.
+
+        Args:
+            folder: a robot folder, or the name of a robot that ships (`draft_core.robots`).
+            overrides: what parameters.yaml is to say otherwise: a mapping or an override file,
+                or several, later ones winning.
 
         Raises:
             DraftError: anything in it cannot work.
         """
-        self.folder = Path(folder).resolve()
-        self.tree: RobotTree = parse_folder(folder)
+        self.folder, shipped = _found(folder)
+        self.overrides = (*shipped, *as_mappings(overrides))
+        tree = parse_folder(self.folder, self.overrides)
+        self.tree: RobotTree = replace(tree, overridden=_overridden(self.folder, self.overrides))
         env = self.tree.resolve()
         quantities(self.tree, env)
         self.parameters: Mapping[str, Parameter] = MappingProxyType(self.tree.parameters.numeric())
@@ -69,12 +82,17 @@ class Robot:
         self.actuators = _actuators(self.tree, env)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the path; reading is quick and the files are the robot."""
-        return Robot, (str(self.folder),)
+        """Pickle the path and overrides; reading is quick and the files are the robot."""
+        return Robot, (str(self.folder), self.overrides)
 
     def __repr__(self) -> str:
         """Return name and folder."""
         return f"Robot({self.name!r}, folder={str(self.folder)!r})"
+
+    @functools.cached_property
+    def source(self) -> tuple[tuple[str, bytes], ...]:
+        """Names and bytes of the files that make this robot a folder without overrides."""
+        return robot_source(self.folder, self.overrides)
 
     @property
     def name(self) -> str:
@@ -149,6 +167,46 @@ class Robot:
     def speed_limits(self, design: Mapping[str, Any] | None = None) -> list[Any]:
         """Return each actuator's top joint speed at a design, None where it has none."""
         return speed_limits(self.tree, self.tree.resolve(design))
+
+
+def _found(folder: str | Path) -> tuple[Path, tuple[dict[str, Any], ...]]:
+    """Return the folder of a path or name, and the overrides that the name stands for.
+
+    Raises:
+        DraftError: there is neither a folder nor a robot of this name.
+    """
+    path = Path(folder)
+    if path.exists() or path.name != str(folder):
+        return path.resolve() if path.is_dir() else path, ()
+    if str(folder) in ROBOTS:
+        shipped = ROBOTS[str(folder)]
+        return shipped.folder, as_mappings(shipped.overrides)
+    raise DraftError(
+        f"robot {str(folder)!r} is neither a folder nor a robot that ships"
+        f"{close_match(str(folder), ROBOTS)}. There are: {known_names(ROBOTS)}."
+    )
+
+
+def _overridden(folder: Path, overrides: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    if not overrides:
+        return ()
+    return merged(read_mapping(folder, "parameters.yaml"), overrides).names
+
+
+def robot_source(
+    folder: Path, overrides: Sequence[Mapping[str, Any]] = ()
+) -> tuple[tuple[str, bytes], ...]:
+    """Return names and bytes of a robot's files, its overrides merged into parameters.yaml.
+
+    The files are the YAML ones that a robot is read from and all that lies under ``modules/``.
+    """
+    paths = [folder / name for name in ("parameters.yaml", "tree.yaml", "mesh.yaml")]
+    paths += sorted((folder / "modules").rglob("*")) if (folder / "modules").is_dir() else []
+    files = {p.relative_to(folder).as_posix(): p.read_bytes() for p in paths if p.is_file()}
+    if overrides:
+        stated = merged(read_mapping(folder, "parameters.yaml"), overrides).stated
+        files["parameters.yaml"] = yaml.safe_dump(dict(stated), sort_keys=False).encode()
+    return tuple(sorted(files.items()))
 
 
 def _contacts(tree: RobotTree, env: Mapping[str, Any]) -> tuple[Contact, ...]:

@@ -96,13 +96,13 @@ class Section:
         """Return a number or expression that must be there."""
         return leaf(self.require(key, example), self.at(key))
 
-    def switch(self, key: str) -> bool:
-        """Return a switch, off where it is absent.
+    def switch(self, key: str, default: bool = False) -> bool:
+        """Return a switch, or the default where it is absent.
 
         Raises:
             DraftError: it is neither true nor false.
         """
-        value = self.data.get(key, False)
+        value = self.data.get(key, default)
         if not isinstance(value, bool):
             raise DraftError(f"{self.at(key)} is {shorten(repr(value))}; it must be true or false.")
         return value

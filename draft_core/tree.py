@@ -338,13 +338,23 @@ class Link:
 
 @dataclass(frozen=True)
 class RobotTree:
-    """A robot: its parameters and its bodies in MuJoCo's order (depth first, parents before)."""
+    """A robot: its parameters and its bodies in MuJoCo's order (depth first, parents before).
+
+    Attributes:
+        name: the robot's.
+        parameters: every parameter.
+        links: the bodies.
+        population: whose structural trends hold, if any.
+        sensors: what measures it.
+        overridden: names of the parameters that overrides state.
+    """
 
     name: str
     parameters: ParameterTable
     links: tuple[Link, ...]
     population: str | None = None
     sensors: tuple[Any, ...] = ()
+    overridden: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
         """Hash once: a tree is the key of caches."""

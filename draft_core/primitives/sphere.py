@@ -10,7 +10,7 @@ from draft_core.tree import ContactPoint, Leaf, Link, Pose, Solid, Vector, leaf
 
 
 def parse(name: str, section: Section, context: Context) -> Link:
-    """Return the link; its contact point is the lowest of the sphere."""
+    """Return the link; its contact point is the lowest of the sphere, if it touches."""
     radius, center = section.number("radius", "0.02"), section.vector("center")
     mass, density, segment = members.mass(name, section, context)
     ball = Solid(
@@ -26,10 +26,12 @@ def parse(name: str, section: Section, context: Context) -> Link:
         may_enter_root=section.switch("may_enter_root"),
         rgba=section.vector("rgba", (3, 4), "not negative"),
     )
+    parent = section.require("parent", "shin")
+    if not section.switch("touches", True):
+        return parts.link(name, section, "sphere", parent, context, (ball,))
     friction = parts.friction(section)
     lowest = Formula("the lowest point", _lowest, _items(center, radius), (), section.where)
     touch = ContactPoint(name, Pose(Vector(lowest, section.where)), friction)
-    parent = section.require("parent", "shin")
     return parts.link(name, section, "sphere", parent, context, (ball,), (touch,))
 
 
@@ -61,7 +63,7 @@ PRIMITIVE = parts.Primitive(
     (
         *parts.COMMON_KEYS,
         *members.MASS_KEYS,
-        *("parent", "radius", "center", "friction", "rgba", "may_enter_root"),
+        *("parent", "radius", "center", "friction", "touches", "rgba", "may_enter_root"),
     ),
     parse,
 )
