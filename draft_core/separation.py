@@ -21,14 +21,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from draft_core.mesh_separation import solids_from_mesh
 from draft_core.namespace import namespace
-from draft_core.vectors import as_array, cross, direction, dot, pack, root, sign
+from draft_core.rims import TIE, line_margin, rim_step
+from draft_core.vectors import PARALLEL, as_array, cross, direction, dot, pack, root, sign
 
-# axes whose squared sine is below this count as parallel
-_PARALLEL = 1e-14
-_LINE_STEPS, _RIM_STEPS = 2, 2
-# What Newton's method found loses ties against closed forms, whose slopes are clean [m].
-_TIE = 1e-13
+__all__ = ["cylinders", "solids_from_mesh"]
+
+_RIM_STEPS = 2
 
 
 def cylinders(
@@ -63,7 +63,7 @@ def cylinders(
         axis[second].T,
         (radius[first], radius[second], half[first], half[second]),
     )
-    return xp.maximum(_straight_margin(xp, pair), _rim_margin(xp, pair) - _TIE)
+    return xp.maximum(_straight_margin(xp, pair), _rim_margin(xp, pair) - TIE)
 
 
 class _Pairs(NamedTuple):
@@ -96,7 +96,7 @@ def _in_frame(xp: ModuleType, d: Any, a: Any, b: Any, sizes: tuple[Any, ...]) ->
     c, z, normal = dot(a, b), dot(d, a), cross(a, b)
     beside = d - z * a
     square = dot(normal, normal)
-    skew = square > _PARALLEL
+    skew = square > PARALLEL
     s = xp.sqrt(xp.where(skew, square, 1.0))
     turned, flipped = sign(xp, c), sign(xp, z)
     x = xp.where(skew, dot(beside, b) * (turned * flipped) / s, 0.0)
@@ -118,50 +118,8 @@ def _straight_margin(xp: ModuleType, pair: _Pairs) -> Any:
     # Seen along an axis, the other's half length shrinks to s and its rim to a half axis c. The
     # second is the centre along (-c, 0, s), perpendicular to axis B and to the common normal.
     offset = [xp.abs(x) - half_b * s, xp.abs(s * z - c * x) - half_a * s]
-    width = pack(xp, [radius_b, radius_a])
-    sides = line_margin(xp, pack(xp, offset), y, width * c, width)
+    sides = line_margin(xp, pack(xp, offset), y, pack(xp, [radius_b, radius_a]), c)
     return xp.maximum(ends, xp.maximum(sides[0] - radius_a, sides[1] - radius_b))
-
-
-def line_margin(xp: ModuleType, x: Any, y: Any, a: Any, b: Any) -> Any:
-    """Return how far points in a plane are outside an ellipse drawn out along its half axis a [m].
-
-    That is how a cylinder looks along a line. The normals (p, q), p, q ≥ 0, maximise
-
-        F = x p + y q − S,  S² = a² p² + b² q²,
-
-    by Newton's method on the angle: F' = y p − x q + (a² − b²) p q / S and −F'' = F + a² b² / S³,
-    the last term being the ellipse's radius of curvature. Of two starts, the one from the centre
-    is exact for a circle, and the one from the end of b for an ellipse seen edge on (a = 0).
-
-    Args:
-        xp: numpy or jax.numpy.
-        x: position along a, counted from the end of the straight part [m].
-        y: position along b, at least 0 [m].
-        a: half axis, at most b [m].
-        b: half axis [m].
-    """
-    p, q = line_normals(xp, x, y, a, b)
-    found = x * p + y * q - root(xp, a * a * (p * p) + b * b * (q * q))
-    return xp.maximum(xp.maximum(found[0], found[1]) - _TIE, y - b)
-
-
-def line_normals(xp: ModuleType, x: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the normals (2, ...) of `line_margin` that either start leads to."""
-    aa, bb = a * a, b * b
-    product, difference, least = aa * bb, aa - bb, 1e-3 * b + 1e-12
-    p, y = xp.maximum(x, 0.0), y + 0 * x
-    p, q = direction(xp, pack(xp, [p, p]), pack(xp, [y, xp.maximum(y - b, 0.0)]))
-    for _ in range(_LINE_STEPS):
-        width = root(xp, aa * (p * p) + bb * (q * q)) + 1e-12
-        level = xp.maximum(x * p + y * q - width, 0.0) + least
-        slope = y * p - x * q + difference * (p * q) / width
-        turn = slope / (level + product / (width * width * width))
-        turn = xp.minimum(xp.maximum(turn, -1.0), 1.0)
-        p, q = xp.maximum(p - q * turn, 0.0), xp.maximum(q + p * turn, 0.0)
-        scale = 1 / xp.sqrt(p * p + q * q)
-        p, q = p * scale, q * scale
-    return p, q
 
 
 def _rim_margin(xp: ModuleType, pair: _Pairs) -> Any:
@@ -181,7 +139,7 @@ def _rim_margin(xp: ModuleType, pair: _Pairs) -> Any:
     end_a, end_b = sign(xp, n[2]) * half_a, sign(xp, s * n[0] + c * n[2]) * half_b
     between = x - end_b * s, y, z - end_a - end_b * c
     for _ in range(_RIM_STEPS):
-        n = _rim_step(xp, pair, between, n)
+        n = rim_step(xp, n, between, s, c, radius_a, radius_b)
     tilted = c * n[0] - s * n[2]
     margin = (
         (n[0] * x + n[1] * y + n[2] * z)
@@ -190,49 +148,3 @@ def _rim_margin(xp: ModuleType, pair: _Pairs) -> Any:
         - radius_b * root(xp, n[1] * n[1] + tilted * tilted)
     )
     return margin.max(axis=0)
-
-
-def _rim_step(xp: ModuleType, pair: _Pairs, between: tuple[Any, ...], n: Any) -> list[Any]:
-    """Return directions after one step of Newton's method for two rims.
-
-    With D between the rims' centres and t = axis × n of length sin, for either rim,
-
-        f = n · D − Σ r sin,  ∇f = D − f n − Σ (r / sin) (n without its part along the axis),
-
-    and the Hessian on the sphere is −Σ (r / sin³) t tᵀ − f I, which is made definite by f ≥ 0. The
-    step is U t_A + V n × t_A; t_A = (−n₂, n₁, 0), n × t_A = (−n₁ n₃, −n₂ n₃, n₁² + n₂²).
-    """
-    s, c = pair.s, pair.c
-    n1, n2, n3 = n
-    tilted = c * n1 - s * n3
-    square_a = xp.maximum(n1 * n1 + n2 * n2, 1e-18)
-    square_b = xp.maximum(n2 * n2 + tilted * tilted, 1e-18)
-    bend_a, bend_b = pair.radius_a / xp.sqrt(square_a), pair.radius_b / xp.sqrt(square_b)
-    rise = between[2] + bend_b * s * tilted
-    level = (
-        n1 * between[0]
-        + n2 * between[1]
-        + n3 * between[2]
-        - (bend_a * square_a + bend_b * square_b)
-    )
-    along = n1 * between[1] - n2 * between[0] + bend_b * n2 * (c * tilted - n1)
-    upward = rise - n3 * level
-    level = (xp.maximum(level, 0.0) + 1e-3 * (pair.radius_a + pair.radius_b)) * square_a
-    # t_B · t_A and t_B · (n × t_A)
-    ahead, aside = c * n2 * n2 + n1 * tilted, s * n2
-    share = bend_b / square_b
-    haa = bend_a * square_a + level + share * ahead * ahead
-    hab, hbb = share * ahead * aside, share * aside * aside + level
-    scale = 1 / (haa * hbb - hab * hab)
-    u, v = (hbb * along - hab * upward) * scale, (haa * upward - hab * along) * scale
-    square = (u * u + v * v) * square_a
-    short = 1 / xp.sqrt(xp.maximum(square, 1.0))
-    # a step of at most one radian; the direction's length is then √(1 + step²)
-    length = 1 / xp.sqrt(1 + xp.minimum(square, 1.0))
-    u, v = u * short, v * short
-    turned = 1 - n3 * v
-    return [
-        (n1 * turned - n2 * u) * length,
-        (n2 * turned + n1 * u) * length,
-        (n3 + square_a * v) * length,
-    ]

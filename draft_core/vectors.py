@@ -13,6 +13,8 @@ from draft_core.namespace import is_jax, stack
 
 # squared lengths up to this count as zero [m²]
 _NOTHING = 1e-24
+# axes whose squared sine is below this count as parallel
+PARALLEL = 1e-14
 
 
 def as_array(value: Any) -> Any:
