@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ from draft_core.parameters import parse_parameters
 from draft_core.primitives import PRIMITIVES
 from draft_core.reading import read_mapping, robot_folder
 from draft_core.section import Section, check_name
+from draft_core.sensor_parsing import parse_sensors
 from draft_core.switches import switched
 from draft_core.tree import Link, RobotTree
+
+TOP_KEYS = ("robot", "population", "nodes", "sensors")
 
 
 def parse_folder(folder: str | Path, overrides: Overrides = None) -> RobotTree:
@@ -33,17 +37,19 @@ def parse_folder(folder: str | Path, overrides: Overrides = None) -> RobotTree:
     stated = merged(read_mapping(path, "parameters.yaml"), overrides).stated
     parameters = parse_parameters(stated)
     constants = parameters.resolve()
-    top = Section(read_mapping(path, "tree.yaml"), "tree.yaml", ("robot", "population", "nodes"))
+    top = Section(read_mapping(path, "tree.yaml"), "tree.yaml", TOP_KEYS)
     name = check_name(top.require("robot", path.name), "tree.yaml, robot")
     population = top.word("population", POPULATIONS) if "population" in top else None
     nodes = top.require("nodes", "{body: {primitive: root, ...}}")
-    nodes, _ = switched(expanded(nodes, "node", Source(stated, constants)), constants)
+    source = Source(stated, constants)
+    nodes, absent = switched(expanded(nodes, "node", source), constants)
     mesh = read_mapping(path, "mesh.yaml") if (path / "mesh.yaml").exists() else {}
     context = Context(path, parameters, constants, population, nodes, mesh)
     links = with_actuators(_links(nodes, context))
     tree = RobotTree(name, parameters, _depth_first(links), population)
     _check(tree)
-    return tree
+    sensors = expanded(top.data.get("sensors"), "sensor", source)
+    return replace(tree, sensors=parse_sensors(sensors, tree, constants, absent))
 
 
 def _links(nodes: Any, context: Context) -> dict[str, Link]:
