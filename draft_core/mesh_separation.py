@@ -26,7 +26,7 @@ _FAR = -1e6  # a separation that never is the largest [m]
 def solids_from_mesh(
     kinds: Sequence[str],
     pos: Float[Any, "n 3"],
-    quat: Float[Any, "n 4"],
+    quat: Float[Any, "n 4"] | Float[Any, "n 3 3"],
     size: Float[Any, "n 3"],
     vertices: Float[Any, "v 3"],
     loft: Loft,
@@ -42,7 +42,7 @@ def solids_from_mesh(
     Args:
         kinds: of `inertia.SOLIDS`, one for each solid.
         pos: centres, in the mesh's frame [m].
-        quat: orientations there; cylinders and capsules lie along z.
+        quat: orientations there, or rotation matrices; cylinders and capsules lie along z.
         size: as `inertia.solid_properties` takes it, filled up with zeros [m].
         vertices: of the mesh, as `Loft.vertices` returns them [m].
         loft: the mesh's topology.
@@ -107,7 +107,7 @@ def _solids(kinds: Sequence[str], pos: Any, quat: Any, size: Any) -> _Solids:
     )
     x, y, z = size.T
     half = [0.5 * box * x, 0.5 * box * y, 0.5 * (box * z + (cylinder + capsule) * y)]
-    turn = xp.moveaxis(rotations.rotation(quat), 0, 2)
+    turn = xp.moveaxis(quat if quat.ndim == 3 else rotations.rotation(quat), 0, 2)
     return _Solids(pos.T, turn, pack(xp, half), (capsule + sphere) * x, cylinder * x)
 
 
