@@ -9,7 +9,19 @@ from typing import Any
 
 from draft_core.anatomy import Anatomy, anatomy
 from draft_core.errors import DraftError, close_match, known_names
-from draft_core.gates import aspect, frontier, radius, speed
+from draft_core.gates import (
+    actuator_mass,
+    aspect,
+    composition,
+    double_charge,
+    frontier,
+    in_root,
+    link_density,
+    member_density,
+    packing,
+    radius,
+    speed,
+)
 from draft_core.gates.margins import Gate, Margin
 from draft_core.namespace import stack
 from draft_core.tree import RobotTree
@@ -19,6 +31,13 @@ GATES: tuple[Gate, ...] = (
     speed.GATE,
     radius.GATE,
     aspect.GATE,
+    link_density.GATE,
+    member_density.GATE,
+    packing.GATE,
+    in_root.GATE,
+    double_charge.GATE,
+    actuator_mass.GATE,
+    composition.GATE,
 )
 
 __all__ = ["GATES", "Gate", "Margin", "chosen", "feasible_vector", "gate_margins", "margins_of"]

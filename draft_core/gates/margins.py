@@ -6,12 +6,12 @@ design is well away from it. For an upper limit x_max, a lower one x_min and an 
     1 − x / x_max,   x / x_min − 1,   min(x / x_min − 1, 1 − x / x_max).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from draft_core.anatomy import Anatomy
-from draft_core.namespace import is_traced, namespace
+from draft_core.namespace import is_jax, is_traced, namespace
 
 Level = Literal["error", "warning"]
 # Relative: a module at the frontier is inside it, however its density is rounded.
@@ -80,8 +80,18 @@ class Gate:
 
 
 def digits(value: Any) -> str:
-    """Return a number as messages print it, to four digits."""
-    return "?" if is_traced(value) else f"{float(value):.4g}"
+    """Return a number as messages print it, to four digits; rounding about zero is left out."""
+    return "?" if is_traced(value) else f"{round(float(value), 12) + 0.0:.4g}"
+
+
+def scalars(values: Any) -> list[Any]:
+    """Return the elements of an array, plain floats where it is NumPy's."""
+    return [values[i] for i in range(len(values))] if is_jax(values) else values.tolist()
+
+
+def joint_name(names: Sequence[str]) -> str:
+    """Return what several things that share one margin are called."""
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} like it"
 
 
 def lesser(a: Any, b: Any) -> Any:

@@ -1,0 +1,137 @@
+"""Two actuators are not in the same place: their cylinders are apart, but for a little.
+
+    d ≥ −max(0.5 mm, 2 % r̄),   r̄ = (r_a + r_b) / 2
+
+d is `draft_core.separation.cylinders`, all joints at zero: never more than the true distance, and
+where cylinders overlap, minus the shortest way to part them. Actuators that follow each other along
+one chain (`chains`) are one margin for each pair, and errors. Of all other pairs the closest is one
+margin, and a warning. Margins are in mean radii.
+
+Source: Draft (Nguyen, Coelho, Kim 2026), which takes boxes. Kinks: those of the distance, where
+another direction becomes the best; a mean radius of 25 mm; where another pair becomes the closest.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from draft_core.anatomy import Anatomy
+from draft_core.gates.chains import Actuators, actuators
+from draft_core.gates.margins import Gate, Margin, scalars
+from draft_core.namespace import is_jax, namespace
+from draft_core.separation import cylinders
+from draft_core.tree import RobotTree
+
+NAME, SWITCH = "packing", "allow_motor_overlap"
+LEAST, PART = 0.0005, 0.02  # tolerated overlap [m], and as a part of the mean radius
+
+
+class _Cylinders(NamedTuple):
+    """The actuators at one design."""
+
+    pos: Float[Any, "n 3"]
+    axis: Float[Any, "n 3"]
+    radius: Float[Any, " n"]
+    half: Float[Any, " n"]
+
+    def between(self, pairs: Int[np.ndarray, "p 2"]) -> tuple[Any, Any, Any]:
+        """Return margin, distance [m] and its least [m] of each pair (p,)."""
+        distance = cylinders(self.pos, self.axis, self.radius, self.half, pairs)
+        least, mean = self.allowed(pairs)
+        return (distance - least) / mean, distance, least
+
+    def allowed(self, pairs: Int[np.ndarray, "p 2"]) -> tuple[Any, Any]:
+        """Return the least distance [m] and the mean radius [m] of each pair (p,)."""
+        mean = 0.5 * (self.radius[pairs[:, 0]] + self.radius[pairs[:, 1]])
+        return -namespace(mean).maximum(LEAST, PART * mean), mean
+
+
+def margins(anatomy: Anatomy) -> list[Margin]:
+    """Return one margin for each two consecutive actuators, and one for all other pairs."""
+    static = actuators(anatomy.tree)
+    size = anatomy.fields["geom_size"][static.index]
+    solids = _Cylinders(
+        anatomy.pos[static.index], anatomy.turn[static.index][:, :, 2], size[:, 0], size[:, 1]
+    )
+    apart = static.apart
+    if len(apart) and not is_jax(solids.pos):
+        apart = apart[_candidates(static, solids)]
+    count = len(static.consecutive)
+    pairs = np.concatenate([static.consecutive, apart])
+    if not len(pairs):
+        return []
+    value, distance, least = solids.between(pairs)
+    found = zip(*(scalars(x[:count]) for x in (value, distance, least)), strict=True)
+    close = [
+        Margin(NAME, subject, *numbers, "m", "error", text, SWITCH)
+        for (subject, text), numbers in zip(_labels(anatomy.tree), found, strict=True)
+    ]
+    rest = _apart(static, apart, value[count:], distance[count:], least[count:])
+    return [*close, *rest]
+
+
+@lru_cache(maxsize=32)
+def _labels(tree: RobotTree) -> tuple[tuple[str, str], ...]:
+    static = actuators(tree)
+    names = [tuple(static.joints[i] for i in pair) for pair in static.consecutive]
+    return tuple((f"{a}, {b}", _text(a, b)) for a, b in names)
+
+
+def _text(a: str, b: str) -> str:
+    return (
+        f"the actuators of {a} and {b} are {{measured}} m apart (less than 0: they overlap); "
+        "down to {limit} m is tolerated"
+    )
+
+
+def _apart(
+    static: Actuators, pairs: Int[np.ndarray, "q 2"], value: Any, distance: Any, least: Any
+) -> list[Margin]:
+    """Return the margin of the closest of the pairs that do not follow each other."""
+    if not len(pairs):
+        return []
+    at = value.argmin()
+    if is_jax(value):
+        return [_closest(value.min(), distance[at], least[at], _text("one joint", "another"))]
+    overlap = [f"{static.joints[a]} and {static.joints[b]}" for a, b in pairs[value < 0]]
+    text = _text(*(static.joints[i] for i in pairs[at]))
+    if len(overlap) > 1:
+        text += f"; {len(overlap)} pairs overlap: {', '.join(overlap)}"
+    return [_closest(*(float(x[at]) for x in (value, distance, least)), text)]
+
+
+def _closest(value: Any, distance: Any, least: Any, text: str) -> Margin:
+    return Margin(
+        gate=NAME,
+        subject="closest of all other actuators",
+        value=value,
+        measured=distance,
+        limit=least,
+        unit="m",
+        level="warning",
+        text=text,
+    )
+
+
+def _candidates(static: Actuators, solids: _Cylinders) -> np.ndarray:
+    """Return the pairs among which the closest is, and all that overlap, by balls around and in."""
+    a, b = static.apart.T
+    gap = solids.pos[b] - solids.pos[a]
+    distance = np.sqrt((gap * gap).sum(axis=1))
+    around = np.sqrt(solids.radius * solids.radius + solids.half * solids.half)
+    within = np.minimum(solids.radius, solids.half)
+    least, mean = solids.allowed(static.apart)
+    lower = (distance - around[a] - around[b] - least) / mean
+    upper = (distance - within[a] - within[b] - least) / mean
+    return lower <= max(upper.min(), 0.0)
+
+
+GATE = Gate(
+    NAME,
+    "Actuator packing",
+    "the cylinders of consecutive actuators overlap by at most 0.5 mm or 2 % of their mean radius",
+    margins,
+    SWITCH,
+)
