@@ -23,6 +23,7 @@ from draft_core.gates import (
     speed,
 )
 from draft_core.gates.margins import Gate, Margin
+from draft_core.gates.verdict import Verdict, is_allowed, switches, verdict
 from draft_core.namespace import stack
 from draft_core.tree import RobotTree
 
@@ -40,7 +41,17 @@ GATES: tuple[Gate, ...] = (
     composition.GATE,
 )
 
-__all__ = ["GATES", "Gate", "Margin", "chosen", "feasible_vector", "gate_margins", "margins_of"]
+__all__ = [
+    "GATES",
+    "Gate",
+    "Margin",
+    "Verdict",
+    "apply_switches",
+    "chosen",
+    "feasible_vector",
+    "gate_margins",
+    "margins_of",
+]
 
 
 def chosen(names: Iterable[str] | None = None) -> tuple[Gate, ...]:
@@ -105,11 +116,26 @@ def feasible_vector(
         The values (n,) and n labels, both in the order of `GATES`.
 
     Raises:
-        DraftError: a name is no gate's.
+        DraftError: a name is no gate's, or a switch is neither true nor false.
     """
+    on = switches(tree, env, GATES)
     binding = [
         margin
         for margin in gate_margins(tree, env, gates)
-        if margin.level == "error" and not (margin.switch and env.get(margin.switch) is True)
+        if margin.level == "error" and not is_allowed(margin, on)
     ]
     return stack([m.value for m in binding]), tuple(f"{m.gate}: {m.subject}" for m in binding)
+
+
+def apply_switches(tree: RobotTree, env: Mapping[str, Any], margins: Iterable[Margin]) -> Verdict:
+    """Return what refuses the robot, what warns, and what its switches have allowed.
+
+    Args:
+        tree: the robot.
+        env: every parameter's value; the switches are among them.
+        margins: its margins there, with numbers.
+
+    Raises:
+        DraftError: a switch is neither true nor false, or there is no such switch.
+    """
+    return verdict(margins, switches(tree, env, GATES))

@@ -86,7 +86,7 @@ def robot_size(anatomy: Anatomy) -> Any:
 
 
 def _value(length: Leaf, env: Mapping[str, Any]) -> Any:
-    return length if isinstance(length, float) else length.evaluate(env)
+    return length if isinstance(length, float | int) else length.evaluate(env)
 
 
 @lru_cache(maxsize=32)

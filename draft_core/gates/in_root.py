@@ -103,15 +103,19 @@ def margins(anatomy: Anatomy) -> list[Margin]:
     if static is None:
         return []
     rest = static.rest
-    if len(rest) and not is_jax(anatomy.pos) and not is_jax(anatomy.vertices):
+    size = anatomy.fields["geom_size"]
+    if len(rest) and not any(map(is_jax, (anatomy.pos, anatomy.turn, anatomy.vertices, size))):
         rest = rest[_candidates(anatomy, rest)]
     index, count = np.concatenate([static.near, rest]), len(static.near)
     value, distance, least = _depths(anatomy, index, static.convex)
-    found = zip(*(scalars(x[:count]) for x in (value, distance, least)), strict=True)
     names = [anatomy.parts.solids[i].name for i in index]
-    near = [_margin(name, name, *numbers) for name, numbers in zip(names, found, strict=False)]
-    deepest = _rest(names[count:], value[count:], distance[count:], least[count:])
-    return [*near, *deepest]
+    rows = zip(
+        names[:count],
+        *(scalars(x[:count]) for x in (value, distance, least)),
+        strict=True,
+    )
+    near = [_margin(name, name, margin, gap, limit) for name, margin, gap, limit in rows]
+    return [*near, *_rest(names[count:], value[count:], distance[count:], least[count:])]
 
 
 def _rest(names: list[str], value: Any, distance: Any, least: Any) -> list[Margin]:
@@ -123,7 +127,7 @@ def _rest(names: list[str], value: Any, distance: Any, least: Any) -> list[Margi
         return [_margin(subject, "a solid", value.min(), distance[at], least[at])]
     more = int((value < 0).sum()) - 1
     name = f"{names[at]} (and {more} more)" if more > 0 else names[at]
-    return [_margin(subject, name, *(float(x[at]) for x in (value, distance, least)))]
+    return [_margin(subject, name, float(value[at]), float(distance[at]), float(least[at]))]
 
 
 def _margin(subject: str, name: str, value: Any, distance: Any, least: Any) -> Margin:
@@ -135,7 +139,7 @@ def _margin(subject: str, name: str, value: Any, distance: Any, least: Any) -> M
         limit=least,
         unit="m",
         level="error",
-        text=f"{name} is {{measured}} m from the root's mesh (less than 0: inside); down to "
+        text=f"the gap between {name} and the root's mesh is {{measured}} m (negative: inside); "
         "{limit} m is tolerated",
         switch=SWITCH,
     )

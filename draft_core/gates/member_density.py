@@ -27,7 +27,7 @@ NAME, FACTOR = "member_density", 2.0
 class _Members(NamedTuple):
     """Members with a segment: where they are among the solids, and what they may have."""
 
-    index: Int[np.ndarray, " n"]
+    places: Int[np.ndarray, " n"]
     names: tuple[str, ...]
     most: tuple[float, ...]
     texts: tuple[str, ...]
@@ -35,10 +35,10 @@ class _Members(NamedTuple):
 
 def margins(anatomy: Anatomy) -> list[Margin]:
     """Return one margin for each kind of structural member whose mass its segment gives."""
-    index, names, most, texts = _members(anatomy.tree)
+    places, names, most, texts = _members(anatomy.tree)
     if not names:
         return []
-    density = scalars(anatomy.mass[index] / volumes(anatomy)[index])
+    density = scalars(anatomy.mass[places] / volumes(anatomy)[places])
     return [
         Margin(NAME, name, below(rho, limit), rho, limit, "kg/m^3", "warning", text)
         for name, rho, limit, text in zip(names, density, most, texts, strict=True)
@@ -54,8 +54,8 @@ def _members(tree: RobotTree) -> _Members:
         if solid.role == "structure" and solid.segment is not None:
             alike.setdefault((solid.shape, solid.size, solid.mass), []).append(i)
     names, most, texts = [], [], []
-    for places in alike.values():
-        name, segment = joint_name([solids[i].name for i in places]), solids[places[0]].segment
+    for of in alike.values():
+        name, segment = joint_name([solids[i].name for i in of]), solids[of[0]].segment
         assert segment is not None
         kind = f"{segment.population} {segment.name}"
         names.append(name)
@@ -64,8 +64,8 @@ def _members(tree: RobotTree) -> _Members:
             f"{name}: {{measured}} kg/m^3 of structure; {{limit}} kg/m^3 is {FACTOR:g} times "
             f"what a {kind} has"
         )
-    index = np.array([places[0] for places in alike.values()], dtype=int)
-    return _Members(index, tuple(names), tuple(most), tuple(texts))
+    places = np.array([of[0] for of in alike.values()], dtype=int)
+    return _Members(places, tuple(names), tuple(most), tuple(texts))
 
 
 GATE = Gate(

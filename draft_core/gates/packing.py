@@ -56,17 +56,21 @@ def margins(anatomy: Anatomy) -> list[Margin]:
         anatomy.pos[static.index], anatomy.turn[static.index][:, :, 2], size[:, 0], size[:, 1]
     )
     apart = static.apart
-    if len(apart) and not is_jax(solids.pos):
+    if len(apart) and not any(map(is_jax, solids)):
         apart = apart[_candidates(static, solids)]
     count = len(static.consecutive)
     pairs = np.concatenate([static.consecutive, apart])
     if not len(pairs):
         return []
     value, distance, least = solids.between(pairs)
-    found = zip(*(scalars(x[:count]) for x in (value, distance, least)), strict=True)
+    rows = zip(
+        _labels(anatomy.tree),
+        *(scalars(x[:count]) for x in (value, distance, least)),
+        strict=True,
+    )
     close = [
-        Margin(NAME, subject, *numbers, "m", "error", text, SWITCH)
-        for (subject, text), numbers in zip(_labels(anatomy.tree), found, strict=True)
+        Margin(NAME, subject, margin, gap, limit, "m", "error", text, SWITCH)
+        for (subject, text), margin, gap, limit in rows
     ]
     rest = _apart(static, apart, value[count:], distance[count:], least[count:])
     return [*close, *rest]
@@ -81,8 +85,8 @@ def _labels(tree: RobotTree) -> tuple[tuple[str, str], ...]:
 
 def _text(a: str, b: str) -> str:
     return (
-        f"the actuators of {a} and {b} are {{measured}} m apart (less than 0: they overlap); "
-        "down to {limit} m is tolerated"
+        f"the gap between the actuators of {a} and {b} is {{measured}} m (negative: an overlap); "
+        "{limit} m is tolerated"
     )
 
 
@@ -99,7 +103,7 @@ def _apart(
     text = _text(*(static.joints[i] for i in pairs[at]))
     if len(overlap) > 1:
         text += f"; {len(overlap)} pairs overlap: {', '.join(overlap)}"
-    return [_closest(*(float(x[at]) for x in (value, distance, least)), text)]
+    return [_closest(float(value[at]), float(distance[at]), float(least[at]), text)]
 
 
 def _closest(value: Any, distance: Any, least: Any, text: str) -> Margin:
