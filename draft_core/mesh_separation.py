@@ -225,20 +225,33 @@ def _either_way(xp: ModuleType, solids: _Solids, bodies: _Bodies, n: Any) -> Any
 
 
 def _box_edge_margin(xp: ModuleType, solids: _Solids, bodies: _Bodies, boxes: Any) -> Any:
-    """Return the largest separation along common normals of a box's and a body's edges (k, n)."""
-    found = _Solids(*(part[..., boxes] for part in solids))
-    margin = functools.reduce(
-        xp.maximum,
-        (
-            _either_way(
-                xp, found, bodies, pack(xp, direction(xp, *cross(bodies.edges, found.turn[:, i])))
-            )
-            for i in range(2)
-        ),
-    ).max(axis=1)
+    """Return the largest separation of boxes along normals of edges (k, n).
+
+    They are the common normals of a box's and a body's edges, and the normals of a body's edges
+    that point to the box's nearest corner.
+    """
+    some, u = _Solids(*(part[..., boxes] for part in solids)), bodies.edges
+    normals = [direction(xp, *cross(u, axis)) for axis in some.axes()[:2]]
+    d = [center - middle for center, middle in zip(some.center, bodies.middles, strict=True)]
+    along = dot(d, u)
+    beside = [d[i] - along * u[i] for i in range(3)]
+    outside = _outside(xp, some, [dot(beside, axis) for axis in some.axes()])
+    nearest = [dot(some.turn[i], outside) for i in range(3)]
+    along = dot(nearest, u)
+    normals.append(direction(xp, *(nearest[i] - along * u[i] for i in range(3))))
+    margins = [_either_way(xp, some, bodies, pack(xp, n)).max(axis=1) for n in normals]
     place = np.full(solids.ball.shape[0], len(boxes))
     place[boxes] = np.arange(len(boxes))
-    return xp.concatenate([margin, np.full((len(bodies.corners), 1), _FAR)], axis=1)[:, place]
+    rest = np.full((len(bodies.corners), 1), _FAR)
+    return xp.concatenate([functools.reduce(xp.maximum, margins), rest], axis=1)[:, place]
+
+
+def _outside(xp: ModuleType, solids: _Solids, local: Any) -> list[Any]:
+    """Return where solids without ball and disc end, seen from points at −local, on their axes."""
+    return [
+        part - xp.minimum(xp.maximum(part, -half), half)
+        for part, half in zip(local, solids.half, strict=True)
+    ]
 
 
 def _corner_margin(xp: ModuleType, solids: _Solids, bodies: _Bodies) -> Any:
@@ -249,10 +262,7 @@ def _corner_margin(xp: ModuleType, solids: _Solids, bodies: _Bodies) -> Any:
     v = bodies.corners.transpose(2, 0, 1)[..., None]
     d = [center - corner for center, corner in zip(solids.center, v, strict=True)]
     local = [dot(d, axis) for axis in solids.axes()]
-    x, y, z = (
-        part - xp.minimum(xp.maximum(part, -half), half)
-        for part, half in zip(local, solids.half, strict=True)
-    )
+    x, y, z = _outside(xp, solids, local)
     across = root(xp, x * x + y * y)
     less = xp.maximum(1 - solids.disc / xp.maximum(across, 1e-12), 0.0)
     along = direction(

@@ -104,14 +104,8 @@ def rim_step(
     hab, hbb = share * ahead * aside, share * aside * aside + level
     scale = 1 / (haa * hbb - hab * hab)
     u, v = (hbb * along - hab * upward) * scale, (haa * upward - hab * along) * scale
-    square = (u * u + v * v) * square_a
-    short = 1 / xp.sqrt(xp.maximum(square, 1.0))
-    # a step of at most one radian; the direction's length is then √(1 + step²)
-    length = 1 / xp.sqrt(1 + xp.minimum(square, 1.0))
+    # at most one radian
+    short = 1 / xp.sqrt(xp.maximum((u * u + v * v) * square_a, 1.0))
     u, v = u * short, v * short
     turned = 1 - n3 * v
-    return [
-        (n1 * turned - n2 * u) * length,
-        (n2 * turned + n1 * u) * length,
-        (n3 + square_a * v) * length,
-    ]
+    return direction(xp, n1 * turned - n2 * u, n2 * turned + n1 * u, n3 + square_a * v)
