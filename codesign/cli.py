@@ -1,4 +1,4 @@
-"""The command line: list, solve, show, replay, export, compile.
+"""The command line: list, solve, show, replay, export, robots, compile.
 
 Exit status: 0 done, 1 solved nothing (the report says why), 2 bad input (one line on stderr).
 Heavy packages are imported inside the commands, so that help and mistakes are quick.
@@ -130,20 +130,41 @@ def replay_command(
     _say(_columns([[name.replace("_", " "), value] for name, value in rows]))
 
 
+@app.command("robots")
+def robots_command() -> None:
+    """List the robots that come with codesign."""
+    from draft_core.robots import ROBOTS
+
+    _say(_columns([[robot.name, robot.summary] for robot in ROBOTS.values()]))
+
+
 @app.command("compile")
 def compile_command(
-    robot: Annotated[Path, typer.Argument(metavar="ROBOT_DIR", help="A robot folder.")],
-    out: Annotated[Path, typer.Option(help="Folder to write the MJCF to.")],
+    robot: Annotated[
+        str, typer.Argument(metavar="ROBOT", help="A robot folder, or a name from `robots`.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder to write the robot to.")],
     settings: Settings = None,
     overrides: Annotated[
-        Path | None, typer.Option(help="YAML file of parameter values; --set goes before it.")
+        list[Path] | None,
+        typer.Option(help="YAML file of parameters; may be repeated. --set comes after."),
     ] = None,
 ) -> None:
-    """Compile a robot folder to MJCF, with parameters changed by --set or --overrides."""
+    """Compile a robot to MJCF and URDF, or refuse it and write nothing."""
     import draft_core
+    from codesign.problem_source import parse_setting
 
-    design = {**(_overrides(overrides) if overrides else {}), **_numbers(settings or ())}
-    draft_core.load(robot).compile(design, out)
+    pairs = dict(parse_setting(setting) for setting in settings or ())
+    loaded = draft_core.load(robot, [*(overrides or ()), pairs])
+    from draft_core.export import Refused
+
+    try:
+        compiled = loaded.compile(out=out)
+    except Refused as refusal:
+        _say(refusal.report.table())
+        raise
+    assert compiled.report is not None
+    _say(compiled.report.table())
     _say(str(out / "robot.xml"))
 
 
@@ -172,7 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = _message(error)
         if message is None:
             raise
-        return _refuse(message, 2)
+        return _refuse(message, 1 if type(error).__name__ == "Refused" else 2)
 
 
 class _InterruptedSaving(Exception):
@@ -322,38 +343,6 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)
-
-
-def _numbers(settings: Sequence[str]) -> dict[str, float]:
-    from codesign.problem_source import parse_setting
-
-    pairs = (parse_setting(setting) for setting in settings)
-    return {key: _number(key, value) for key, value in pairs}
-
-
-def _number(key: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ProblemError(f"parameter '{key}' takes a number; '{value}' was given")
-    return float(value)
-
-
-def _overrides(path: Path) -> dict[str, float]:
-    """Numbers of a YAML file; nested names become dotted ones."""
-    from draft_core.reading import read_mapping
-
-    if not path.is_file():
-        raise ProblemError(f"there is no overrides file '{path}'")
-    path = path.resolve()
-    return dict(_flat("", read_mapping(path.parent, path.name)))
-
-
-def _flat(prefix: str, values: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    for key, value in values.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, dict):
-            yield from _flat(f"{name}.", value)
-        else:
-            yield name, _number(name, value)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from codesign.dynamics.integration import quaternion_product
 from codesign.errors import ProblemError
-from codesign.plant import coordinate_labels
+from codesign.plant import coordinate_labels, index_of
 from codesign.trajectory import Trajectory
 from draft_core.backend import jax, jnp
 
@@ -234,6 +234,53 @@ def _coordinates(
         labels=labels,
         knot=knot,
     )
+
+
+def feasible(traj: Trajectory, *gates: str) -> Iterator[Constraint]:
+    """Yield that the feasibility filter passes the design, as far as a gate would refuse it.
+
+    Args:
+        traj: the trajectory.
+        gates: names of `draft_core.gates`; none for all of them.
+
+    Raises:
+        DraftError: a name is no gate's.
+    """
+    from draft_core.gates import feasible_vector
+
+    tree = traj.plant.robot.tree
+    values, labels = feasible_vector(tree, dict(traj.parameters), gates or None)
+    if labels:
+        yield at_least(values, 0.0, name="feasible", labels=labels)
+
+
+def within_torque_speed_line(traj: Trajectory) -> Iterator[Constraint]:
+    """Yield |τ| / τ_peak + |ω| / ω_NL ≤ 1 for every actuator of a motor class, in every interval.
+
+    That is the straight line from stall torque to no-load speed; the effort is the interval's, the
+    speed that at its end, as the dynamics take it.
+    """
+    from draft_core.anatomy import parts
+
+    robot = traj.plant.robot
+    for link, kind in parts(robot.tree).drives:
+        assert link.motor is not None
+        assert link.joint is not None
+        actuator = index_of(link.motor.name, robot.actuator_names, "actuator")
+        joint = index_of(link.joint.name, robot.joint_names, "joint")
+        dof = int(traj.plant.nominal.jnt_dofadr[joint])
+        torque = traj.u[:, actuator] / traj.parameters[f"{kind.key}.peak_torque"]
+        speed = traj.v[1:, dof] / traj.parameters[f"{kind.key}.no_load_speed"]
+        for k in range(traj.knots - 1):
+            sums = jnp.stack([torque[k] + speed[k], torque[k] - speed[k]])
+            yield between(
+                sums,
+                -1.0,
+                1.0,
+                name="torque-speed line",
+                labels=(f"{link.joint.name} driving", f"{link.joint.name} braking"),
+                knot=k + 1,
+            )
 
 
 def flatten(items: Any) -> Iterator[Constraint]:

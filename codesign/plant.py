@@ -115,5 +115,3 @@ def coordinate_labels(model: mujoco.MjModel) -> tuple[list[str], list[str]]:
             q_labels.append(name)
             v_labels.append(name)
     return q_labels, v_labels
-
-

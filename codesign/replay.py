@@ -133,7 +133,7 @@ def replay(solution: Solution) -> Replay:
 
 def _scene(solution: Solution) -> mujoco.MjModel:
     """Return the compiled design on a floor, stepped at 1 kHz."""
-    robot = solution.robot.compile(solution.design)
+    robot = solution.robot.compile(solution.design, gates=False)
     spec = mujoco.MjSpec.from_string(robot.xml)
     floor = spec.worldbody.add_geom()
     floor.type, floor.size = mujoco.mjtGeom.mjGEOM_PLANE, [0.0, 0.0, 1.0]

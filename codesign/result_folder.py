@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +22,9 @@ RESULT_FILES = frozenset(
         "replay.json",
         "robot/robot.xml",
         "robot/scene.xml",
+        "robot/robot.urdf",
         "robot/parameters_resolved.yaml",
+        "robot/feasibility_report.yaml",
         "robot_source/parameters.yaml",
         "robot_source/tree.yaml",
     }
@@ -98,7 +101,9 @@ def _entries(folder: Path) -> Iterator[str]:
 
 def _is_own(name: str, own: frozenset[str]) -> bool:
     is_draft = name.startswith((".report.html.", _TRIAL))
-    return is_draft or name.removesuffix(".part") in own or name in ("robot/", "robot_source/")
+    is_mesh = re.fullmatch(r"robot/assets/[\w.-]+", name) is not None
+    is_own = name.removesuffix(".part") in own or name in ("robot/", "robot_source/")
+    return is_draft or is_mesh or is_own
 
 
 def _named_files(record: dict[str, Any] | None) -> frozenset[str]:

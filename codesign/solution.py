@@ -187,8 +187,8 @@ class Solution:
         )
 
     def compile(self) -> mujoco.MjModel:
-        """Return the MuJoCo model of the design."""
-        return self.robot.compile(self.design).model
+        """Return the MuJoCo model of the design, whatever the feasibility filter says of it."""
+        return self.robot.compile(self.design, gates=False).model
 
     def replay(self) -> Replay:
         """Simulate the plan in MuJoCo at 1 kHz under feedback; see `codesign.replay`.
@@ -201,9 +201,10 @@ class Solution:
         return replay(self)
 
     def export(self, folder: str | Path) -> Path:
-        """Write the robot as MJCF, with its resolved parameters, to a folder.
+        """Write the robot as MJCF and URDF, with its feasibility report, to a folder.
 
         Raises:
+            Refused: the feasibility filter refuses the design; nothing is written.
             DraftError: the folder holds something else, or cannot be written.
         """
         target = Path(folder)
@@ -243,6 +244,19 @@ def load(folder: str | Path) -> Solution:
     return load_solution(Path(folder))
 
 
+def _filtered(
+    status: SolveStatus, message: str, robot: Robot, design: Mapping[str, float]
+) -> tuple[SolveStatus, str]:
+    """Return status and message after the feasibility filter has seen the design."""
+    report = robot.check(design)
+    if report.is_feasible:
+        return status, message
+    return SolveStatus.REFUSED, (
+        f"the motion is found, but the feasibility filter refuses its design: {report.refusal()} "
+        "Add 'yield feasible(traj)' to the constraints"
+    )
+
+
 def solution_of(
     problem: Problem,
     ready: Transcription,
@@ -257,7 +271,7 @@ def solution_of(
     fields = program.layout.split(z)
     design = plant.space.as_dict(fields["design"].tolist())
     try:
-        model = plant.robot.compile(design).model
+        model = plant.robot.compile(design, gates=False).model
     except DraftError as error:
         values = ", ".join(f"{name} = {value:.6g}" for name, value in design.items())
         raise ProblemError(
@@ -267,6 +281,8 @@ def solution_of(
     physical_box = (box[0] * program.scale, box[1] * program.scale)
     verdict = audit(ready, z, model, physical_box)
     status, message = judge(path, verdict)
+    if status is SolveStatus.SOLVED:
+        status, message = _filtered(status, message, plant.robot, design)
     return Solution(
         problem=type(problem).__name__,
         options=problem.options,

@@ -27,6 +27,7 @@ from codesign.swap import replacing
 from codesign.terrain import FLAT
 from draft_core import Robot
 from draft_core.errors import DraftError
+from draft_core.export import Refused, write_refused
 
 SOURCE = "robot_source"
 RESOLVED = "robot/parameters_resolved.yaml"
@@ -67,7 +68,10 @@ def _write_result(solution: Solution, stage: Path) -> None:
     for name, content in files.items():
         (stage / name).parent.mkdir(parents=True, exist_ok=True)
         (stage / name).write_bytes(content)
-    solution.export(stage / "robot")
+    try:
+        solution.export(stage / "robot")
+    except Refused as refusal:  # the report says why; there is no robot to write
+        write_refused(solution.robot.tree, solution.design, refusal.report, stage / "robot")
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     (stage / "solution.json").write_text(encode(solution, digests), encoding="utf-8")
 

@@ -165,6 +165,12 @@ class Trajectory:
         """Design variables by name; unknown names are refused with the list."""
         return _NamedValues(self.plant.space.names, self.design_vector)
 
+    @cached_property
+    def parameters(self) -> Mapping[str, Any]:
+        """Every parameter of the robot at this design, computed ones (motors.L.mass) included."""
+        values = self.plant.robot.tree.resolve(self.plant.space.as_dict(self.design_vector))
+        return _NamedValues(tuple(values), tuple(values.values()), "parameter")
+
     def knot(self, index: int) -> Knot:
         """Return one knot; negative indices count from the end."""
         if not -self.knots <= index < self.knots:
@@ -222,11 +228,11 @@ class Trajectory:
 class _NamedValues(Mapping[str, Any]):
     """Entries of a vector by name."""
 
-    def __init__(self, names: Sequence[str], values: Any) -> None:
-        self._names, self._values = tuple(names), values
+    def __init__(self, names: Sequence[str], values: Any, kind: str = "design variable") -> None:
+        self._names, self._values, self._kind = tuple(names), values, kind
 
     def __getitem__(self, name: str) -> Any:
-        return self._values[index_of(name, self._names, "design variable")]
+        return self._values[index_of(name, self._names, self._kind)]
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f'write traj.design["{name}"]; it has: {", ".join(self._names)}')

@@ -38,7 +38,8 @@ def with_actuators(links: Mapping[str, Link]) -> dict[str, Link]:
 def _cylinder(link: Link, motor: Motor) -> Solid:
     """Return a motor's cylinder, stated in the frame of its joint or in the carrier's."""
     kind, joint = motor.kind, link.joint
-    assert kind is not None and joint is not None
+    assert kind is not None
+    assert joint is not None
     where = f"tree.yaml, node {link.name!r}, motor"
     place = motor.place or Pose()
     axis = place.turn or joint.axis

@@ -12,15 +12,32 @@ import yaml
 
 from draft_core.derived import derived, structure
 from draft_core.errors import DraftError, known_names
-from draft_core.mjcf import GENERATOR, compile_xml, drawing, robot_xml, scene_xml
+from draft_core.feasibility import FeasibilityReport, feasibility
+from draft_core.formula import Formula
+from draft_core.meshes import mesh_topology
+from draft_core.mjcf import GENERATOR, Drawing, compile_xml, drawing, robot_xml, scene_xml
 from draft_core.namespace import is_jax
-from draft_core.quantities import OWN_FIELDS, quantities
+from draft_core.parameters import Entry
+from draft_core.quantities import OWN_FIELDS, quantities, speed_limits
 from draft_core.tree import RobotTree
+from draft_core.urdf import robot_urdf, why_no_urdf
 
 MAX_DRIFT = 1e-9  # relative, of the fields we state
 # Of the fields MuJoCo derives: it takes frames within 1e-6 of each other for one frame.
 MAX_DERIVED_DRIFT = 1e-5
-_FILES = {"robot.xml", "scene.xml", "parameters_resolved.yaml", "feasibility_report.yaml", "assets"}
+FILES = (
+    *("robot.xml", "scene.xml", "robot.urdf", "assets"),
+    *("parameters_resolved.yaml", "feasibility_report.yaml"),
+)
+
+
+class Refused(DraftError):
+    """The feasibility filter refuses a design; `report` says why in full."""
+
+    def __init__(self, report: FeasibilityReport):
+        """Keep the report; the message is its first refusal."""
+        super().__init__(report.refusal())
+        self.report = report
 
 
 @dataclass(frozen=True)
@@ -32,26 +49,33 @@ class CompiledRobot:
         xml: the MJCF document.
         design: the parameters that were given, by name.
         drift: largest relative difference between a field of `model` and what `realize` says.
+        report: what the feasibility filter says; None where it was not asked.
     """
 
     model: mujoco.MjModel
     xml: str
     design: dict[str, float]
     drift: float
+    report: FeasibilityReport | None = None
 
 
 def compile_robot(
-    tree: RobotTree, design: Mapping[str, Any] | None = None, out: Path | None = None
+    tree: RobotTree,
+    design: Mapping[str, Any] | None = None,
+    out: Path | None = None,
+    gates: bool = True,
 ) -> CompiledRobot:
-    """Compile a robot, check it against its own numbers, and write it if asked.
+    """Compile a robot, check it against its own numbers and the filter, and write it if asked.
 
     Args:
         tree: the robot.
         design: parameter values by (dotted) name.
-        out: folder to write robot.xml, scene.xml and parameters_resolved.yaml to; it may be
-            new, empty, or hold what an earlier call wrote.
+        out: folder to write `FILES` to; it may be new, empty, or hold what an earlier call wrote.
+        gates: whether the feasibility filter decides; without it nothing is refused but what
+            cannot exist.
 
     Raises:
+        Refused: the feasibility filter refuses the design; nothing is then written.
         DraftError: a value cannot work, MuJoCo refuses the model or reads something else than
             was written, or the folder cannot be written. Nothing is then left behind.
     """
@@ -63,20 +87,70 @@ def compile_robot(
     env = tree.resolve(given)
     given = {name: float(env[name]) for name in given}
     fields = quantities(tree, env)
-    xml = robot_xml(tree, fields, drawing(tree, env))
+    shown = drawing(tree, env)
+    xml = robot_xml(tree, fields, shown)
     model = compile_xml(tree, xml)
     consequences = derived(structure(tree), np.array(model.body_simple), fields)
     stated = {name: value for name, value in fields.items() if name not in OWN_FIELDS}
     drift = _checked_drift(tree, model, stated, consequences)
+    report = feasibility(tree, env, fields, drift) if gates else None
+    if report is not None and not report.is_feasible:
+        raise Refused(report)
     if out is not None:
-        resolved = parameters_text(tree, env, given)
-        files = {
+        files: dict[str, str | bytes] = {
             "robot.xml": xml,
             "scene.xml": scene_xml(tree),
-            "parameters_resolved.yaml": resolved,
+            "parameters_resolved.yaml": parameters_text(tree, env, given),
+            **_meshes(tree, shown),
         }
+        if why_no_urdf(tree) is None:
+            files["robot.urdf"] = robot_urdf(
+                tree, fields, speed_limits(tree, env), meshes=_mesh_files(tree)
+            )
+        if report is not None:
+            files["feasibility_report.yaml"] = report.to_yaml()
         write_folder(Path(out), files)
-    return CompiledRobot(model, xml, given, drift)
+    return CompiledRobot(model, xml, given, drift, report)
+
+
+def write_refused(
+    tree: RobotTree, design: Mapping[str, Any], report: FeasibilityReport, out: Path
+) -> None:
+    """Write why a design is refused, and its parameters, but no robot.
+
+    Raises:
+        DraftError: the folder holds other things, or the disk refuses.
+    """
+    given = {name: float(value) for name, value in design.items()}
+    parameters = parameters_text(tree, tree.resolve(given), given)
+    files = {"parameters_resolved.yaml": parameters, "feasibility_report.yaml": report.to_yaml()}
+    write_folder(out, files)
+
+
+def _mesh_files(tree: RobotTree) -> dict[str, str]:
+    """Return the file of each mesh in the written folder, by its solid's name."""
+    return {
+        solid.name: f"assets/{solid.asset.file if solid.asset else solid.name + '.obj'}"
+        for solid in tree.meshes
+    }
+
+
+def _meshes(tree: RobotTree, shown: Drawing) -> dict[str, str | bytes]:
+    """Return the mesh files: modules' own, and the lofted ones for URDF and other programs."""
+    files: dict[str, str | bytes] = {}
+    for solid, file in zip(tree.meshes, _mesh_files(tree).values(), strict=True):
+        if solid.asset is not None:
+            files[file] = solid.asset.data
+        else:
+            files[file] = _obj(shown.vertices[solid.name], mesh_topology(solid).faces)
+    return files
+
+
+def _obj(vertices: np.ndarray, faces: np.ndarray) -> str:
+    """Return a mesh as a Wavefront OBJ document, whose corners count from 1."""
+    corners = [f"v {x!r} {y!r} {z!r}" for x, y, z in vertices.tolist()]
+    sides = [f"f {a} {b} {c}" for a, b, c in (faces + 1).tolist()]
+    return "\n".join([f"# {GENERATOR}", *corners, *sides, ""])
 
 
 def model_field(model: mujoco.MjModel, name: str) -> np.ndarray:
@@ -146,10 +220,17 @@ def parameters_text(tree: RobotTree, env: Mapping[str, Any], given: Mapping[str,
     for entry in tree.parameters.entries:
         if isinstance(entry.stated, tuple):
             continue
-        source = "override" if entry.name in given else "parameters.yaml"
+        source = _source(tree, entry, given)
         rows[entry.name] = {"value": env[entry.name], "unit": entry.unit, "source": source}
     document = {"robot": tree.name, "parameters": rows}
     return f"# {GENERATOR}\n" + yaml.safe_dump(document, sort_keys=False)
+
+
+def _source(tree: RobotTree, entry: Entry, given: Mapping[str, float]) -> str:
+    """Return where a parameter's value came from."""
+    if entry.name in given or entry.name in tree.overridden:
+        return "override"
+    return "trend" if isinstance(entry.stated, Formula) else "parameters.yaml"
 
 
 def _check_writable(out: Path) -> None:
@@ -159,19 +240,20 @@ def _check_writable(out: Path) -> None:
     if not out.exists():
         return
     names = {path.name for path in out.iterdir()}
-    robot = out / "robot.xml"
-    ours = (
-        robot.is_file() and GENERATOR in robot.read_text(encoding="utf-8", errors="replace")[:300]
-    )
-    if names and not (ours and names <= _FILES):
-        foreign = sorted(names - _FILES) or sorted(names)
+    ours = any(_is_generated(out / name) for name in ("robot.xml", "parameters_resolved.yaml"))
+    if names and not (ours and names <= {*FILES}):
+        foreign = sorted(names - {*FILES}) or sorted(names)
         raise DraftError(
             f"cannot write to '{out}': it holds {known_names(foreign, 3)}, which no earlier "
             "compile wrote; give a new or empty folder."
         )
 
 
-def write_folder(out: Path, files: Mapping[str, str]) -> None:
+def _is_generated(path: Path) -> bool:
+    return path.is_file() and GENERATOR in path.read_text("utf-8", errors="replace")[:300]
+
+
+def write_folder(out: Path, files: Mapping[str, str | bytes]) -> None:
     """Write a folder so that it appears whole or not at all.
 
     The files go to a new folder beside it, which then takes its name; an earlier output moves
@@ -188,7 +270,9 @@ def write_folder(out: Path, files: Mapping[str, str]) -> None:
             new, old = Path(scratch) / "new", Path(scratch) / "old"
             new.mkdir()
             for name, content in files.items():
-                (new / name).write_text(content, encoding="utf-8")
+                path = new / name
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(content.encode() if isinstance(content, str) else content)
             if out.exists():
                 out.rename(old)
             try:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import mujoco
 
     from draft_core.export import CompiledRobot
+    from draft_core.feasibility import FeasibilityReport
     from draft_core.realization import RealizedModel
 
 
@@ -138,23 +139,37 @@ class Robot:
         return realize(self.tree, design)
 
     def compile(
-        self, design: Mapping[str, Any] | None = None, out: str | Path | None = None
+        self,
+        design: Mapping[str, Any] | None = None,
+        out: str | Path | None = None,
+        gates: bool = True,
     ) -> "CompiledRobot":
-        """Compile at a design and write a folder if asked, as `draft_core.export` does."""
+        """Compile at a design and write a folder if asked, as `draft_core.export` does.
+
+        Raises:
+            Refused: the feasibility filter refuses the design (unless ``gates`` is off).
+        """
         from draft_core.export import compile_robot
 
-        return compile_robot(self.tree, design, None if out is None else Path(out))
+        return compile_robot(self.tree, design, None if out is None else Path(out), gates)
+
+    def check(self, design: Mapping[str, Any] | None = None) -> "FeasibilityReport":
+        """Return what the feasibility filter says of a design, refused or not."""
+        from draft_core.feasibility import feasibility
+
+        return feasibility(self.tree, self.tree.resolve(design))
 
     def check_design(self, design: Mapping[str, Any] | None = None) -> None:
         """Check that the robot exists at a design: every number keeps its rule, MuJoCo accepts it.
 
         Takes milliseconds, so that the corners of a design space can be checked before a search.
+        The feasibility filter is not asked: a corner may be refused where the optimum is not.
 
         Raises:
             DraftError: in one line, the first number that cannot work, with its place.
         """
         speed_limits(self.tree, self.tree.resolve(design))  # no part of MuJoCo's model
-        self.compile(design)
+        self.compile(design, gates=False)
 
     def contact_friction(self, design: Mapping[str, Any] | None = None) -> Any:
         """Return the friction coefficient of each contact point (ncontact,) at a design."""

@@ -125,7 +125,7 @@ def test_no_arguments_show_help(capsys):
 def test_list_names_each_problem_with_its_question(capsys):
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["hexapod", "quadcopter"]
+    assert [line.split()[0] for line in lines] == ["hexapod", "hopper", "quadcopter"]
     assert "A hexapod walks 0.45 m and presses a button 0.15 m above the ground." in lines[0]
 
 
@@ -263,7 +263,7 @@ def test_an_impossible_task_is_status_1_and_explained(hover, tmp_path, capsys):
         (["solve", "hexapod", "--set", "design=5"], "written as {name: [lower, upper]}"),
         (["solve", "hexapod", "--set", "terrain=flat"], "terrain is stated in the class"),
         (["solve", "hexapod", "--set", "robot=5"], "'robot' of Hexapod is text"),
-        (["solve", "hexapod", "--set", "robot=nowhere"], "robot folder 'nowhere' not found"),
+        (["solve", "hexapod", "--set", "robot=nowhere"], "robot 'nowhere' is no folder"),
         (["solve", "hexapod", "--set", "solve=5"], "has no option 'solve'"),
         (["solve", "hexapod", "--out", "x" * 300], "File name too long"),
         (["solve", "hexapod", "--out", "."], "the folder you are in"),
@@ -275,9 +275,9 @@ def test_an_impossible_task_is_status_1_and_explained(hover, tmp_path, capsys):
         (["show", "nowhere"], "nowhere"),
         (["export", "nowhere", "--out", "x"], "nowhere"),
         (["export", "nowhere"], "--out"),
-        (["compile", "nowhere", "--out", "x"], "robot folder 'nowhere' does not exist"),
+        (["compile", "nowhere", "--out", "x"], "robot 'nowhere' is neither a folder nor a robot"),
         (["compile", ROBOT, "--out", "x", "--set", "mas=1"], "mas"),
-        (["compile", ROBOT, "--out", "x", "--set", "mass=heavy"], "'mass' takes a number"),
+        (["compile", ROBOT, "--out", "x", "--set", "mass=heavy"], "mass"),
         (["compile", ROBOT, "--out", "x", "--set", "mass=-1"], "mass"),
         (["compile", ROBOT, "--out", "x", "--overrides", "no.yaml"], "no overrides file 'no.yaml'"),
     ],
@@ -455,8 +455,40 @@ def test_compile_takes_settings_over_overrides(tmp_path, capsys):
     file.write_text("mass: 0.6\nradius: 0.2\n")
     words = ["compile", ROBOT, "--overrides", file, "--set", "mass=0.5", "--out", tmp_path / "x"]
     assert main([str(word) for word in words]) == 0
-    model = mujoco.MjModel.from_xml_path(capsys.readouterr().out.strip())
-    assert model.body_mass.sum() == pytest.approx(0.5)
+    *table, path = capsys.readouterr().out.splitlines()
+    assert mujoco.MjModel.from_xml_path(path).body_mass.sum() == pytest.approx(0.5)
+    assert "feasible, 0.5 kg" in table[0]
+
+
+def test_robots_lists_those_that_ship_and_compile_builds_one_by_name(tmp_path, capsys):
+    import mujoco
+    import yaml
+
+    assert main(["robots"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == ["quadruped", "cheetah", "bear", "giraffe", "humanoid", "hopper"]
+    assert main(["compile", "cheetah", "--out", str(tmp_path / "c")]) == 0
+    *table, path = capsys.readouterr().out.splitlines()
+    assert mujoco.MjModel.from_xml_path(path).body_mass.sum() == pytest.approx(32.638, abs=1e-3)
+    assert any("MIT U12" in line for line in table)
+    written = {p.relative_to(tmp_path / "c").as_posix() for p in (tmp_path / "c").rglob("*.*")}
+    assert written == {
+        *("robot.xml", "scene.xml", "robot.urdf", "assets/torso.obj"),
+        *("parameters_resolved.yaml", "feasibility_report.yaml"),
+    }
+    report = yaml.safe_load((tmp_path / "c" / "feasibility_report.yaml").read_text())
+    assert report["verdict"] == "feasible"
+
+
+def test_a_refused_robot_says_why_and_writes_nothing(tmp_path, capsys):
+    words = ["compile", "quadruped", "--set", "allow_hypothetical=false", "--out"]
+    assert main([*words, str(tmp_path / "q")]) == 1
+    said = capsys.readouterr()
+    assert "refused" in said.out.splitlines()[0]
+    assert said.err.startswith("codesign: ")
+    assert "IM6014" in said.err
+    assert said.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_compile_refuses_overrides_that_are_a_list(tmp_path, capsys):

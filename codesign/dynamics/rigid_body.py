@@ -51,8 +51,12 @@ class MovingRobot(NamedTuple):
 
 def template_data(robot: Robot) -> mjx.Data:
     """Return an `mjx.Data` of zeros with the robot's topology, to be filled by `kinematics`."""
+    model = robot.base_model.__copy__()
+    # MJX refuses some pairs of shapes; the optimisation model has no collision geometry.
+    model.geom_contype[:] = 0
+    model.geom_conaffinity[:] = 0
     with jax.ensure_compile_time_eval():  # it may be made while something else is being traced
-        data = mjx.make_data(robot.base_model)
+        data = mjx.make_data(model)
     return jax.tree_util.tree_map(np.asarray, data)
 
 

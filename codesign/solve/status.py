@@ -12,6 +12,7 @@ class SolveStatus(StrEnum):
     SOLVED = "solved"
     INFEASIBLE = "infeasible"
     NOT_PHYSICAL = "not_physical"
+    REFUSED = "refused"
     NOT_CONVERGED = "not_converged"
     ITERATION_LIMIT = "iteration_limit"
     TIME_LIMIT = "time_limit"

@@ -33,8 +33,6 @@ _SUMMARIES = {
 }
 
 ROBOTS: dict[str, Shipped] = {
-    name: Shipped(
-        name, HERE / folder, HERE / folder / f"{file}.yaml" if file else None, summary
-    )
+    name: Shipped(name, HERE / folder, HERE / folder / f"{file}.yaml" if file else None, summary)
     for name, (folder, file, summary) in _SUMMARIES.items()
 }

@@ -27,7 +27,7 @@ def test_the_minimal_robot_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (script,) = (text for language, text in CODE if language == "python")
     exec(compile(script, "robot-format.md", "exec"), {})
     model = mujoco.MjModel.from_xml_path("out/hopper/scene.xml")
-    assert model.site("foot").pos[2] == pytest.approx(-0.42)
+    assert model.site("foot").pos[2] == pytest.approx(-0.02)
 
 
 def documented() -> set[str]:

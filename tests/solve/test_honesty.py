@@ -347,10 +347,10 @@ def test_a_design_that_is_no_robot_is_named_and_other_starts_go_on() -> None:
     problem.solve().require_success()
     compile_robot = type(problem.plant.robot).compile
 
-    def refuse(robot, design=None, out=None):
+    def refuse(robot, design=None, out=None, gates=True):
         if design and design["mass"] < 0.6:
             raise DraftError("mass is too small.")
-        return compile_robot(robot, design, out)
+        return compile_robot(robot, design, out, gates)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(problem.plant.robot), "compile", refuse)

@@ -1,0 +1,1 @@
+"""The hopper: a motor class as a design variable."""
