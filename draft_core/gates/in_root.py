@@ -2,11 +2,15 @@
 
     d ≥ −max(0.5 mm, 2 % s),   s = ½ V^(1/3)
 
-d is `draft_core.separation.solids_from_mesh`, all joints at zero; V is the solid's volume, so that
-s is half the side of its cube. Solids on the root and on what hangs from it are one margin each; of
-all others the deepest is one. Margins are in s. A solid or motor with ``may_enter_root: true`` is
-exempt, and the report lists it. A mesh that is convex at the nominal parameters is taken as its
-convex hull at every design, which is on the safe side.
+d is `draft_core.separation.solids_from_mesh`, all joints at zero: the gap along the best of the
+mesh's face normals and the solid's axes, which is never too large. Only where that does not pass
+are edges and corners looked at too, and never under differentiation: constraints are on the safe
+side. V is the solid's volume, so that s is half the side of its cube.
+
+Solids on the root and on what hangs from it are one margin each; of all others the deepest is one.
+Margins are in s. A solid or motor with ``may_enter_root: true`` is exempt, and the report lists it.
+A mesh that is convex at the nominal parameters, and each slab of one that is not, counts as its
+convex hull.
 
 Source: Draft (Nguyen, Coelho, Kim 2026), which samples. Kinks: those of the distance, where another
 direction becomes the best; a solid of (50 mm)³; where another solid becomes the deepest.
@@ -102,12 +106,8 @@ def margins(anatomy: Anatomy) -> list[Margin]:
     static = judged(anatomy.tree)
     if static is None:
         return []
-    rest = static.rest
-    size = anatomy.fields["geom_size"]
-    if len(rest) and not any(map(is_jax, (anatomy.pos, anatomy.turn, anatomy.vertices, size))):
-        rest = rest[_candidates(anatomy, rest)]
-    index, count = np.concatenate([static.near, rest]), len(static.near)
-    value, distance, least = _depths(anatomy, index, static.convex)
+    index, count = np.concatenate([static.near, static.rest]), len(static.near)
+    value, distance, least = _gaps(anatomy, index, static.convex)
     names = [anatomy.parts.solids[i].name for i in index]
     rows = zip(
         names[:count],
@@ -145,13 +145,25 @@ def _margin(subject: str, name: str, value: Any, distance: Any, least: Any) -> M
     )
 
 
-def _depths(anatomy: Anatomy, index: Int[np.ndarray, " n"], convex: bool) -> tuple[Any, Any, Any]:
+def _gaps(anatomy: Anatomy, index: Int[np.ndarray, " n"], convex: bool) -> tuple[Any, Any, Any]:
     """Return margin, distance from the mesh [m] and its least [m] of each solid (n,)."""
+    least, scale = _allowed(anatomy, index)
+    distance = _distance(anatomy, index, convex, edges=False)
+    value = (distance - least) / scale
+    if not is_jax(value) and (value < 0).any():
+        failing = np.flatnonzero(value < 0)
+        distance[failing] = _distance(anatomy, index[failing], convex, edges=True)
+        value = (distance - least) / scale
+    return value, distance, least
+
+
+def _distance(
+    anatomy: Anatomy, index: Int[np.ndarray, " n"], convex: bool, edges: bool
+) -> Float[Any, " n"]:
     trunk = anatomy.parts.trunk
     assert trunk is not None
-    least, scale = _allowed(anatomy, index)
     kinds, double = _sizes(anatomy.tree)
-    distance = solids_from_mesh(
+    return solids_from_mesh(
         [kinds[i] for i in index],
         anatomy.pos[index],
         anatomy.turn[index],
@@ -159,8 +171,8 @@ def _depths(anatomy: Anatomy, index: Int[np.ndarray, " n"], convex: bool) -> tup
         anatomy.vertices,
         mesh_topology(trunk),
         convex,
+        edges,
     )
-    return (distance - least) / scale, distance, least
 
 
 def _allowed(anatomy: Anatomy, index: Int[np.ndarray, " n"]) -> tuple[Any, Any]:
@@ -175,20 +187,6 @@ def _sizes(tree: RobotTree) -> tuple[tuple[str, ...], Float[np.ndarray, "n 3"]]:
     whole = {"box": (2.0, 2.0, 2.0), "sphere": (1.0, 0.0, 0.0)}
     kinds = tuple(str(solid.shape) for solid in parts(tree).solids)
     return kinds, np.array([whole.get(kind, (1.0, 2.0, 0.0)) for kind in kinds]).reshape(-1, 3)
-
-
-def _candidates(anatomy: Anatomy, index: Int[np.ndarray, " n"]) -> np.ndarray:
-    """Return the solids among which the deepest is, by balls around them and the mesh's box."""
-    low, high = anatomy.vertices.min(axis=0), anatomy.vertices.max(axis=0)
-    center = anatomy.pos[index]
-    outside = np.maximum(np.maximum(low - center, center - high), 0.0)
-    to_box = np.sqrt((outside * outside).sum(axis=1))
-    offset = center[:, None] - anatomy.vertices
-    to_corner = np.sqrt((offset * offset).sum(axis=2).min(axis=1))
-    least, scale = _allowed(anatomy, index)
-    lower = (to_box - anatomy.fields["geom_rbound"][index] - least) / scale
-    upper = (to_corner - least) / scale
-    return lower <= max(upper.min(), 0.0)
 
 
 GATE = Gate(
