@@ -101,10 +101,7 @@ def _solids(kinds: Sequence[str], pos: Any, quat: Any, size: Any) -> _Solids:
         size = [[*row, 0.0, 0.0][:3] for row in size]
     pos, quat, size = as_array(pos), as_array(quat), as_array(size)
     xp = namespace(pos, quat, size)
-    box, cylinder, capsule, sphere = (
-        np.array([kind == given for given in kinds], dtype=float)
-        for kind in ("box", "cylinder", "capsule", "sphere")
-    )
+    box, cylinder, capsule, sphere = _masks(tuple(kinds))
     x, y, z = size.T
     half = [0.5 * box * x, 0.5 * box * y, 0.5 * (box * z + (cylinder + capsule) * y)]
     turn = xp.moveaxis(quat if quat.ndim == 3 else rotations.rotation(quat), 0, 2)
@@ -125,6 +122,15 @@ class _Bodies(NamedTuple):
     normals: Any
     middles: Any
     edges: Any
+
+
+@functools.cache
+def _masks(kinds: tuple[str, ...]) -> np.ndarray:
+    """Return 1 where a solid is a box, a cylinder, a capsule, a sphere (4, n), and 0 elsewhere."""
+    return np.array(
+        [[kind == given for given in kinds] for kind in ("box", "cylinder", "capsule", "sphere")],
+        dtype=float,
+    )
 
 
 @functools.cache
@@ -247,7 +253,16 @@ def _box_edge_margin(xp: ModuleType, solids: _Solids, bodies: _Bodies, boxes: An
 
 
 def _outside(xp: ModuleType, solids: _Solids, local: Any) -> list[Any]:
-    """Return where solids without ball and disc end, seen from points at −local, on their axes."""
+    """Return the way from points to the nearest points of solids without their ball and disc.
+
+    Args:
+        xp: numpy or jax.numpy.
+        solids: n of them.
+        local: from the points to the solids' centres, along the solids' axes [m].
+
+    Returns:
+        Components along the solids' axes [m].
+    """
     return [
         part - xp.minimum(xp.maximum(part, -half), half)
         for part, half in zip(local, solids.half, strict=True)

@@ -158,7 +158,7 @@ def _rim_starts(xp: ModuleType, pair: _Pairs) -> list[Any]:
         y - radius_a * up_a - radius_b * up_b,
         z - half_a - end_b * c - side_b * s,
     )
-    v = v + 0.1  # off the axes, where a rim's normals are not smooth
+    v = v + 0.03  # off the axes, where a rim's normals are not smooth
     return direction(
         xp,
         pack(xp, [u, u, u + s * towards, near[0]]),

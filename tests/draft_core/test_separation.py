@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -200,18 +203,27 @@ def test_pulling_apart_never_brings_nearer():
 def test_gradients_equal_finite_differences():
     batch = Batch(30, seed=9)
     args = (batch.pos, batch.axis, batch.radius, batch.half)
+    separation = functools.partial(cylinders, pairs=batch.pairs)
+    jvp = jax.jit(lambda ways: jax.jvp(separation, tuple(map(jnp.asarray, args)), ways)[1])
+    for ways, expected in differences(separation, args):
+        np.testing.assert_allclose(jvp(ways), expected, atol=1e-6)
+
+
+def differences(f: Callable, args: tuple, unit: int = -1) -> Iterator[tuple[tuple, np.ndarray]]:
+    """Yield a random way for each argument alone, and the central difference along it.
+
+    The argument numbered `unit` has rows of unit length, which stay so.
+    """
     for i, arg in enumerate(args):
-        way = np.random.default_rng(i).normal(size=arg.shape)
-        moved = [
-            cylinders(*args[:i], arg + step * way, *args[i + 1 :], batch.pairs)
+        ways = [np.zeros_like(each) for each in args]
+        ways[i] = np.random.default_rng(i).normal(size=arg.shape)
+        if i == unit:
+            ways[i] -= (ways[i] * arg).sum(axis=1, keepdims=True) * arg
+        plus, minus = (
+            f(*(a + step * way for a, way in zip(args, ways, strict=True)))
             for step in (1e-6, -1e-6)
-        ]
-        _, rate = jax.jvp(
-            lambda x, i=i: cylinders(*args[:i], x, *args[i + 1 :], batch.pairs),
-            (jnp.asarray(arg),),
-            (jnp.asarray(way),),
         )
-        np.testing.assert_allclose(rate, (moved[0] - moved[1]) / 2e-6, atol=1e-6)
+        yield tuple(ways), (plus - minus) / 2e-6
 
 
 DEGENERATE = [
@@ -220,6 +232,7 @@ DEGENERATE = [
     ([0, 0, 0], Z, [0.6, 0, 0.8]),
     ([0, 0, 0.2], Z, Z),  # coaxial
     ([0, 0, 0.2], Z, -Z),
+    ([0, 0, 0.05], Z, Z),
     ([0.2, 0, 0], Z, Z),  # parallel
     ([0, 0, 0.2], Z, X),  # centre on an axis
     ([0.2, 0, 0], Z, X),
@@ -227,29 +240,39 @@ DEGENERATE = [
 ]
 
 
-@pytest.mark.parametrize(("d", "a", "b"), DEGENERATE)
-def test_gradients_are_finite_in_special_positions(d: list, a: list, b: list):
-    def separation(pos: jax.Array, axis: jax.Array, radius: jax.Array) -> jax.Array:
-        return cylinders(pos, axis, radius, jnp.asarray(HALVES), [[0, 1]])[0]
-
-    args = jnp.asarray([[0.0, 0, 0], d], float), jnp.asarray([a, b], float), jnp.asarray(RADII)
-    value, rates = jax.value_and_grad(separation, argnums=(0, 1, 2))(*args)
-    assert float(value) == pytest.approx(pair(d, a, b), abs=1e-12)
-    for rate in rates:
-        # a separation changes no faster than its solids move
-        assert np.abs(rate).max() < 2.0
+def special_positions() -> tuple[np.ndarray, ...]:
+    """Return the pairs of DEGENERATE, as arguments of `cylinders` without the last."""
+    count = len(DEGENERATE)
+    pos = np.concatenate([np.zeros((count, 3)), [d for d, _, _ in DEGENERATE]])
+    axis = np.concatenate([[a for _, a, _ in DEGENERATE], [b for _, _, b in DEGENERATE]])
+    return pos, axis.astype(float), np.repeat(RADII, count), np.repeat(HALVES, count)
 
 
-def test_coaxial_cylinders_part_along_their_axis():
-    rate = jax.grad(lambda z: cylinders([[0, 0, 0], [0, 0, z]], [Z, Z], RADII, HALVES, [[0, 1]])[0])
-    assert float(rate(0.2)) == pytest.approx(1.0, abs=1e-12)
-    assert float(rate(0.05)) == pytest.approx(1.0, abs=1e-12)
+def test_gradients_are_finite_in_special_positions():
+    args, pairs = special_positions(), np.arange(2 * len(DEGENERATE)).reshape(2, -1).T
+
+    def total(pos, axis, radius, half):
+        return cylinders(pos, axis, radius, half, pairs).sum()
+
+    # each solid is in one pair, so that the sum's gradient holds every pair's
+    rates = jax.grad(total, argnums=(0, 1, 2, 3))(*map(jnp.asarray, args))
+    graph = to_casadi(total, *args)
+    symbols = graph.sx_in()
+    slopes = ca.Function("slopes", symbols, [ca.jacobian(graph(*symbols), ca.vertcat(*symbols))])
+    in_casadi = np.array(slopes(*(arg.ravel() for arg in args)))
+    # a separation changes no faster than its solids move; axes are arms of less than 1 m
+    for rate in (*rates, in_casadi):
+        assert np.abs(rate).max() <= 1 + 1e-9
+    count = len(DEGENERATE)
+    np.testing.assert_allclose(rates[0][:count], -rates[0][count:], atol=1e-12)
+    # coaxial cylinders part along their axis, parallel ones across
+    np.testing.assert_allclose(rates[0][count + 3 : count + 7], [Z, Z, Z, X], atol=1e-12)
 
 
 def test_cylinders_are_traced_by_casadi():
     batch = Batch(10, seed=10)
     args = batch.pos, batch.axis, batch.radius, batch.half
-    graph = to_casadi(lambda *values: cylinders(*values, batch.pairs), *args)
+    graph = to_casadi(functools.partial(cylinders, pairs=batch.pairs), *args)
     found = np.array(graph(*(arg.ravel() for arg in args))).ravel()
     np.testing.assert_allclose(found, batch.separation(), atol=1e-14)
 
@@ -439,17 +462,15 @@ def test_mesh_gradients_equal_finite_differences():
         return solids_from_mesh(solids.kinds, pos, quat, size, vertices, Loft(2, 8), True)
 
     args = (solids.pos, solids.quat, solids.size, np.array([0.3, 0.2, 0.05, 0.25]))
-    jvp = jax.jit(lambda ways: jax.jvp(separation, tuple(map(jnp.asarray, args)), ways)[1])
-    for i, arg in enumerate(args):
-        ways = [np.zeros_like(each) for each in args]
-        ways[i] = np.random.default_rng(i).normal(size=arg.shape)
-        if i == 1:  # stay on the unit sphere
-            ways[i] -= (ways[i] * arg).sum(axis=1, keepdims=True) * arg
-        plus, minus = (
-            separation(*(a + step * way for a, way in zip(args, ways, strict=True)))
-            for step in (1e-6, -1e-6)
-        )
-        np.testing.assert_allclose(jvp(tuple(ways)), (plus - minus) / 2e-6, atol=1e-6)
+    # by CasADi, as an optimiser has them; XLA takes long over derivatives of the whole
+    graph = to_casadi(separation, *args)
+    symbols = graph.sx_in()
+    columns = [ca.SX.sym(f"w{i}", arg.size) for i, arg in enumerate(args)]
+    rate = ca.jtimes(graph(*symbols), ca.vertcat(*symbols), ca.vertcat(*columns))
+    rates = ca.Function("rates", [*symbols, *columns], [rate])
+    for ways, expected in differences(separation, args, unit=1):
+        found = np.array(rates(*(value.ravel() for value in (*args, *ways)))).ravel()
+        np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_mesh_gradients_are_finite_in_special_positions():
@@ -465,11 +486,11 @@ def test_mesh_gradients_are_finite_in_special_positions():
         vertices = Loft(2, 8).vertices([section] * 2, [-0.25, 0.25])
         return solids_from_mesh(kinds, pos, quat, size, vertices, Loft(2, 8), True)
 
-    args = pos, quat, size, np.zeros(1)
-    graph = to_casadi(lambda *a: separation(*a[:3], a[3][0]), *args)
+    args = pos, quat, size, 0.0
+    graph = to_casadi(separation, *args)
     symbols = graph.sx_in()
     slopes = ca.Function("slopes", symbols, [ca.jacobian(graph(*symbols), ca.vertcat(*symbols))])
-    values = np.array(slopes(*(arg.ravel() for arg in args)))
+    values = np.array(slopes(*(np.ravel(arg) for arg in args)))
     assert np.abs(values).max() < 10.0  # and so finite
 
 
@@ -477,7 +498,9 @@ def test_solids_from_a_mesh_are_traced_by_casadi():
     solids = Solids(4, seed=5)
     vertices, loft = waist()
     args = solids.pos, solids.quat, solids.size, vertices
-    graph = to_casadi(lambda *a: solids_from_mesh(solids.kinds, *a, loft, False), *args)
+    graph = to_casadi(
+        functools.partial(solids_from_mesh, solids.kinds, loft=loft, convex=False), *args
+    )
     found = np.array(graph(*(arg.ravel() for arg in args))).ravel()
     np.testing.assert_allclose(found, solids.separation(vertices, loft, False), atol=1e-14)
 
