@@ -13,12 +13,14 @@ import pytest
 
 import draft_core
 from draft_core.backend import jax, mjx
+from draft_core.robots import ROBOTS
 
 PROJECT = Path(__file__).resolve().parents[2]
-FOLDERS = {
+FOLDERS: dict[str, Path | str] = {
     "hexapod": PROJECT / "problems" / "hexapod" / "robot",
     "quadcopter": PROJECT / "problems" / "quadcopter" / "robot",
     **{name: Path(__file__).parent / "robots" / name for name in ("everything", "arm", "slider")},
+    **{name: name for name in ROBOTS},
 }
 
 PARAMETERS = "length: 0.3\nmass: 1.0\n"
