@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 #: libyaml's loader where PyYAML was built with it: ten times quicker, and as safe.
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_text(name: str) -> str:
@@ -17,7 +17,7 @@ def read_text(name: str) -> str:
 
 def read_yaml(name: str) -> dict[str, Any]:
     """Return the contents of one YAML file of draft_core/trends/data."""
-    return yaml.load(read_text(name), Loader=_Loader)
+    return yaml.load(read_text(name), Loader=_SafeLoader)
 
 
 @cache
