@@ -11,6 +11,8 @@ from draft_core.context import POPULATIONS, Context
 from draft_core.errors import DraftError, close_match, known_names
 from draft_core.expansion import MAX_NODES, Source, expanded
 from draft_core.mirror import mirrored_link
+from draft_core.modules import KEYS as MODULE_KEYS
+from draft_core.modules import Module, mirrored_module, module_of
 from draft_core.overrides import Overrides, merged
 from draft_core.parameters import parse_parameters
 from draft_core.primitives import PRIMITIVES
@@ -20,6 +22,7 @@ from draft_core.sensor_parsing import parse_sensors
 from draft_core.switches import switched
 from draft_core.tree import Link, RobotTree
 
+MODULE = "module"
 TOP_KEYS = ("robot", "population", "nodes", "sensors")
 
 
@@ -34,7 +37,8 @@ def parse_folder(folder: str | Path, overrides: Overrides = None) -> RobotTree:
         DraftError: anything in them cannot work.
     """
     path = robot_folder(folder)
-    stated = merged(read_mapping(path, "parameters.yaml"), overrides).stated
+    result = merged(read_mapping(path, "parameters.yaml"), overrides)
+    stated, overridden = result.stated, result.names
     parameters = parse_parameters(stated)
     constants = parameters.resolve()
     top = Section(read_mapping(path, "tree.yaml"), "tree.yaml", TOP_KEYS)
@@ -45,51 +49,88 @@ def parse_folder(folder: str | Path, overrides: Overrides = None) -> RobotTree:
     nodes, absent = switched(expanded(nodes, "node", source), constants)
     mesh = read_mapping(path, "mesh.yaml") if (path / "mesh.yaml").exists() else {}
     context = Context(path, parameters, constants, population, nodes, mesh)
-    links = with_actuators(_links(nodes, context))
+    modules = _modules(nodes, context)
+    links = with_actuators({link.name: link for module in modules for link in module.links})
     tree = RobotTree(name, parameters, _depth_first(links), population)
     _check(tree)
-    sensors = expanded(top.data.get("sensors"), "sensor", source)
-    return replace(tree, sensors=parse_sensors(sensors, tree, constants, absent))
+    stated_sensors = expanded(top.data.get("sensors"), "sensor", source)
+    sensors = parse_sensors(stated_sensors, tree, constants, absent)
+    brought = tuple(sensor for module in modules for sensor in module.sensors)
+    _no_two("sensor", [sensor.name for sensor in (*sensors, *brought)])
+    return replace(tree, sensors=(*sensors, *brought), overridden=overridden)
 
 
-def _links(nodes: Any, context: Context) -> dict[str, Link]:
+def _modules(nodes: Any, context: Context) -> list[Module]:
+    """Return what each node adds to the tree: its link, and for a module all that hangs from it."""
     if not isinstance(nodes, dict) or not nodes:
         raise DraftError("tree.yaml, nodes must be a mapping from node names to nodes.")
-    if len(nodes) > MAX_NODES:
-        raise DraftError(f"tree.yaml has {len(nodes)} nodes; at most {MAX_NODES} are allowed.")
+    _no_more(len(nodes))
     stated = {check_name(name, "tree.yaml, nodes"): data for name, data in nodes.items()}
     mirrors = {
         name: Section(data, _where(name), ("mirror_of", "parent"))
         for name, data in stated.items()
         if isinstance(data, dict) and "mirror_of" in data
     }
-    links = {
-        name: _link(name, data, context) for name, data in stated.items() if name not in mirrors
+    modules = {
+        name: _module(name, data, context) for name, data in stated.items() if name not in mirrors
     }
-    images = {
-        section.data["mirror_of"]: name
-        for name, section in mirrors.items()
-        if isinstance(section.data["mirror_of"], str)
-    }
+    links = {name: module.links[0] for name, module in modules.items()}
+    images = _images(mirrors, modules)
     for name, section in mirrors.items():
         source = _source(section, links, mirrors)
         parent = section.data.get("parent") or images.get(str(source.parent), source.parent)
-        links[name] = mirrored_link(name, source, parent, images, _where(name))
-    return {name: links[name] for name in stated}
+        modules[name] = _image(name, modules[source.name], parent, images)
+    result = [modules[name] for name in stated]
+    names = [link.name for module in result for link in module.links]
+    _no_two("node", names)
+    _no_more(len(names))
+    return result
+
+
+def _images(mirrors: dict[str, Section], modules: dict[str, Module]) -> dict[str, str]:
+    """Return the names of mirror images by their originals', those inside modules included."""
+    images: dict[str, str] = {}
+    for name, section in mirrors.items():
+        source = section.data["mirror_of"]
+        if isinstance(source, str) and source in modules:
+            images |= {k.name: name + k.name[len(source) :] for k in modules[source].links}
+    return images
+
+
+def _image(name: str, module: Module, parent: str | None, images: dict[str, str]) -> Module:
+    """Return the mirror image of what a node adds."""
+    source = module.links[0]
+    if source.primitive == MODULE:
+        return mirrored_module(name, source.name, module, parent, images, _where(name))
+    return Module((mirrored_link(name, source, parent, images, _where(name)),))
+
+
+def _no_more(count: int) -> None:
+    if count > MAX_NODES:
+        raise DraftError(f"tree.yaml has {count} nodes; at most {MAX_NODES} are allowed.")
+
+
+def _no_two(kind: str, names: list[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DraftError(f"tree.yaml has two of {kind} {twice[0]!r}; names must differ.")
 
 
 def _where(name: str) -> str:
     return f"tree.yaml, node {name!r}"
 
 
-def _link(name: str, data: Any, context: Context) -> Link:
-    every = {key for primitive in PRIMITIVES.values() for key in primitive.keys}
+def _module(name: str, data: Any, context: Context) -> Module:
+    """Return what a node that is no mirror image adds to the tree."""
+    every = {*MODULE_KEYS, *(key for primitive in PRIMITIVES.values() for key in primitive.keys)}
     section = Section(data, _where(name), every)
     section.require("primitive", "geom")
-    primitive = PRIMITIVES[section.word("primitive", PRIMITIVES)]
-    return primitive.parse(
-        name, Section(data, f"{_where(name)} ({primitive.name})", primitive.keys), context
-    )
+    word = section.word("primitive", (*PRIMITIVES, MODULE))
+    where = f"{_where(name)} ({word})"
+    if word == MODULE:
+        return module_of(name, Section(data, where, MODULE_KEYS), context)
+    primitive = PRIMITIVES[word]
+    return Module((primitive.parse(name, Section(data, where, primitive.keys), context),))
 
 
 def _source(section: Section, links: dict[str, Link], mirrors: dict[str, Section]) -> Link:
