@@ -72,8 +72,8 @@ def _corner(*values: Any) -> tuple[Any, ...]:
 
 
 def _point(*values: Any) -> tuple[Any, ...]:
-    *values, n = values
-    center, height, point = values[:n], values[n], values[n + 1 :]
+    *numbers, n = values
+    center, height, point = numbers[:n], numbers[n], numbers[n + 1 :]
     x, y, z = center[0] if n == 1 else center
     ahead, left = point[0] if len(point) == 1 else point
     return x + ahead, y + left, z - height / 2

@@ -177,7 +177,9 @@ def test_random_mistakes_never_end_in_another_error(seed: int, make_robot: Make)
     # works, compiling included.
     rng = random.Random(seed)
     files = {
-        name: yaml.safe_load((FOLDERS["everything"] / f"{name}.yaml").read_text(encoding="utf-8"))
+        name: yaml.safe_load(
+            (Path(FOLDERS["everything"]) / f"{name}.yaml").read_text(encoding="utf-8")
+        )
         for name in ("parameters", "tree")
     }
     spots = [(name, path) for name, data in files.items() for path in places(data)]

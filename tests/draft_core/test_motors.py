@@ -55,6 +55,8 @@ def test_size_and_inertia_follow_the_printed_laws():
 @pytest.mark.parametrize("model", ["MIT U12", "RMD-X15-P20-450-E", "eRob110H-80", "RS01"])
 def test_a_class_on_a_catalogued_part_is_that_part(model: str):
     part, found = catalog.module(model), numbers({"part": model})
+    assert part.gear is not None
+    assert part.rotor_inertia is not None
     assert found["mass"] == pytest.approx(part.mass, rel=1e-12)
     assert found["radius"] == pytest.approx(part.radius, rel=1e-12)
     assert found["length"] == pytest.approx(part.length, rel=1e-12)
