@@ -136,9 +136,9 @@ class _Loop:
             )
 
     def _checked_name(self, name: Any) -> str:
-        taken = name in CONSTANTS or name in FUNCTIONS or name == INDEX
-        if not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name):
-            taken = True
+        taken = not isinstance(name, str) or not _NAME.fullmatch(name) or keyword.iskeyword(name)
+        if not taken:
+            taken = name in CONSTANTS or name in FUNCTIONS or name == INDEX
         if taken:
             raise DraftError(
                 f"{self.where}, for_each.as is {shorten(repr(name))}; it must be a plain word that "

@@ -71,15 +71,18 @@ class _Names:
     def reference(self, stated: tuple[Kind, str] | None) -> tuple[Kind, str] | None:
         return None if stated is None else (stated[0], self.of(stated[1]))
 
+    def _image(self, node: str | None) -> str | None:
+        """Return the mirror image of a node, or the node where it has none."""
+        return self.images.get(node, node) if isinstance(node, str) else node
+
     def link(self, link: Link) -> Link:
         joint, motor = link.joint, link.motor
         if motor is not None:
-            carrier = motor.carrier and self.images.get(motor.carrier, motor.carrier)
-            motor = replace(motor, name=self.of(motor.name), carrier=carrier)
+            motor = replace(motor, name=self.of(motor.name), carrier=self._image(motor.carrier))
         return replace(
             link,
             name=self.of(link.name),
-            parent=link.parent and self.images.get(link.parent, link.parent),
+            parent=self._image(link.parent),
             joint=joint and replace(joint, name=self.of(joint.name)),
             motor=motor,
             solids=tuple(self._solid(solid) for solid in link.solids),

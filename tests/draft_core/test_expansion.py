@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from draft_core.expressions import Expression
 from draft_core.parameters import parse_parameters
 from draft_core.switches import joint_role, without_side
 from tests.draft_core.conftest import mass_matrix_c
+from tests.draft_core.test_bad_input import JUNK, changed, places
 
 Make = Callable[..., Path]
 
@@ -241,6 +243,7 @@ MISTAKES = {
     '"a_${f}": {for_each: {in: [1], as: pi}}': "for_each.as is 'pi'",
     '"a_${f}": {for_each: {in: [1], as: if}}': "for_each.as is 'if'",
     '"a_${f}": {for_each: {in: [1], as: "f.x"}}': "for_each.as is 'f.x'",
+    '"a_${f}": {for_each: {in: [1], as: {f: x}}}': "for_each.as is {'f': 'x'}",
     '"a_${side}": {for_each: {in: [1], as: side}}': "'side' is the name of a parameter",
     '"a_${f}": {for_each: {in: leg, as: f}}': "did you mean 'legs'",
     '"a_${f}": {for_each: {in: side, as: f}}': "must be a list, a count",
@@ -382,3 +385,16 @@ def test_a_switched_off_root_stands_still(make_robot: Make):
     fixed = draft_core.load(make_robot("base_dof: false", tree)).base_model
     assert fixed.nq == 4
     assert fixed.jnt_type[0] == mujoco.mjtJoint.mjJNT_HINGE
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_mistakes_never_end_in_another_error(seed: int, make_robot: Make):
+    rng = random.Random(seed)
+    files = [(PARAMETERS, SHORT), ("hand_dof: false\nshoulder_dof: true", ARM)]
+    junk = [*JUNK, "${leg}", "${leg.x}", "${index}", "${'a'}", ["a"], {"in": [1], "as": "f"}]
+    for _ in range(60):
+        data = [yaml.safe_load(text) for text in rng.choice(files)]
+        which = rng.randrange(2)
+        data[which] = changed(data[which], rng.choice(list(places(data[which]))), rng.choice(junk))
+        with contextlib.suppress(DraftError):  # always one line, as DraftError sees to
+            draft_core.load(make_robot(*(yaml.safe_dump(d, sort_keys=False) for d in data)))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,6 +23,7 @@ from draft_core.parsing import parse_folder
 from draft_core.quantities import quantities
 from draft_core.sensors import Sensor
 from draft_core.tree import Link, RobotTree
+from tests.draft_core.test_bad_input import JUNK, changed, places
 from tests.draft_core.test_mirror import Mirror
 
 REACHER = Path(__file__).parent / "robots" / "reacher"
@@ -585,3 +589,24 @@ def test_a_module_can_be_repeated(tmp_path: Path):
 
 def test_every_key_has_a_use():
     assert {"primitive", "parent", "module", "role", "bodies", "joints", "geoms"} <= {*KEYS}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_mistakes_never_end_in_another_error(tmp_path: Path, seed: int):
+    # Attributes of the hand replaced by junk, and values of its node: refused in one line, or not.
+    rng = random.Random(seed)
+    text = HAND.read_text()
+    attributes = [m[0] for m in re.finditer(r'\w+="[^"]*"', text)]
+    stated = {"joints": {"*": {"damping": 1}}, "bodies": {"palm": {"mass": 1}}, "role": "stated"}
+    for _ in range(25):
+        old, new = rng.choice(attributes), str(rng.choice(JUNK)).replace('"', "")
+        junk = f'{old.split("=")[0]}="{new}"' if rng.random() < 0.9 else ""
+        target = written(tmp_path, lambda nodes: nodes["hand_l"].update(stated))
+        hand = text.replace(old, junk, 1) if rng.random() < 0.5 else text
+        (target / "modules" / "hand.xml").write_text(hand, encoding="utf-8")
+        if hand == text:
+            tree = yaml.safe_load((target / "tree.yaml").read_text())
+            tree = changed(tree, rng.choice(list(places(tree))), rng.choice(JUNK))
+            (target / "tree.yaml").write_text(yaml.safe_dump(tree, sort_keys=False))
+        with contextlib.suppress(DraftError):
+            model_of(parse_folder(target))
