@@ -11,7 +11,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from benchmarks import derivatives, dymos_peer, hexapod, peers, quadcopter
+from benchmarks import compile as compile_benchmark
+from benchmarks import derivatives, dymos_peer, gallery, hexapod, peers, quadcopter
 from benchmarks.common import machine, record, settings, show
 from benchmarks.half_swing import HalfSwing
 from benchmarks.handwritten.quadcopter import quadcopter as quadcopter_by_hand
@@ -49,6 +50,19 @@ def test_quadcopter_benchmark_finds_the_published_optimum(tmp_path, capsys) -> N
     assert content["found"] == content["starts"] == len(content["rows"]) == 1
     assert content["rows"][0]["distance"] <= quadcopter.TOLERANCE
     assert "published: 20/20" in capsys.readouterr().out
+
+
+def test_compile_benchmark_stands_beside_mujoco(tmp_path, capsys) -> None:
+    content = run(compile_benchmark, tmp_path)
+    row = content["robots"]["hopper"]
+    assert row["ratio"] == pytest.approx(row["compile_s"] / row["mujoco_s"])
+    assert "wanted: ratio below 5" in capsys.readouterr().out
+
+
+def test_gallery_draws_each_robot_with_its_mass() -> None:
+    svg = gallery.picture(["hopper"])
+    assert "hopper, 2." in svg
+    assert svg.count("<polygon") > 20
 
 
 def test_hexapod_benchmark_stands_beside_the_published_table(tmp_path, capsys) -> None:
