@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ DESIGN = {"reach": 0.37}
 Change = Callable[[dict[str, Any]], None]
 
 
-def written(folder: Path, change: Change | None = None, replace: Mapping[str, str] = {}) -> Path:
+def written(folder: Path, change: Change | None = None, texts: Mapping[str, str] = {}) -> Path:
     """Return a copy of the reacher with nodes changed and texts of its hand replaced."""
     target = folder / "reacher"
     shutil.rmtree(target, ignore_errors=True)
@@ -45,7 +46,7 @@ def written(folder: Path, change: Change | None = None, replace: Mapping[str, st
     for name in ("hand.xml", "parts.xml"):
         path = target / "modules" / name
         text = path.read_text()
-        for old, new in replace.items():
+        for old, new in texts.items():
             text = text.replace(old, new)
         path.write_text(text)
     return target
@@ -130,6 +131,30 @@ def test_a_module_moves_as_the_file_that_mujoco_attaches(tmp_path: Path, seed: i
         ours_at, theirs_at = here.site(f"hand_l_{site}"), there.site(f"hand_l_{site}")
         np.testing.assert_allclose(ours_at.xpos, theirs_at.xpos, atol=1e-12)
         np.testing.assert_allclose(ours_at.xmat, theirs_at.xmat, atol=1e-12)
+
+
+SHADOW_HAND = Path(mujoco.__file__).parent / "mjx" / "test_data" / "shadow_hand"
+
+
+@pytest.mark.skipif(not SHADOW_HAND.is_dir(), reason="mujoco-mjx came without its test data")
+def test_a_real_hand_moves_as_mujoco_attaches_it(tmp_path: Path):
+    shutil.copytree(SHADOW_HAND, tmp_path / "modules")
+    (tmp_path / "parameters.yaml").write_text("side: 0.3\n")
+    base = 'body: {primitive: root, joint: free, shape: box, size: [1, 1, "${side}"], mass: 2}'
+    hand = "hand: {primitive: module, parent: body, module: modules/right_hand.xml}"
+    (tmp_path / "tree.yaml").write_text(f"robot: r\nnodes:\n  {base}\n  {hand}\n")
+    tree = parse_folder(tmp_path)
+    ours = model_of(tree, {})
+    spec = mujoco.MjSpec.from_string(document(replace(tree, links=tree.links[:1]), {}))
+    child = mujoco.MjSpec.from_file(str(SHADOW_HAND / "right_hand.xml"))
+    child.option = spec.option
+    spec.body("body").add_frame().attach_body(child.worldbody.bodies[0], "hand_", "")
+    theirs = spec.compile()
+    assert (ours.nbody, ours.nv, ours.nu) == (theirs.nbody, theirs.nv, theirs.nu) == (27, 30, 24)
+    here, there = state(ours, 0), state(theirs, 0)
+    expected = dynamics(theirs, there)
+    for what, value in dynamics(ours, here).items():
+        close(value, expected[what], what)
 
 
 def test_its_joints_geoms_and_limits_are_the_files(tmp_path: Path):
@@ -433,7 +458,7 @@ def test_what_a_robot_cannot_have_is_refused_in_one_line(tmp_path: Path, what: s
     old, new, says = REFUSALS[what]
     files = HAND.read_text() + HAND.with_name("parts.xml").read_text()
     assert files.count(old) == 1
-    folder = written(tmp_path, replace={old: new})
+    folder = written(tmp_path, texts={old: new})
     with pytest.raises(DraftError) as caught:
         parse_folder(folder)
     message = str(caught.value)
@@ -486,7 +511,7 @@ def test_what_a_module_reads_is_no_link_out_of_the_folder(tmp_path: Path, name: 
 
 
 def test_a_module_may_use_files_anywhere_in_the_robot_folder(tmp_path: Path):
-    folder = written(tmp_path, replace={'meshdir="meshes"': 'meshdir="../shared"'})
+    folder = written(tmp_path, texts={'meshdir="meshes"': 'meshdir="../shared"'})
     (folder / "modules" / "meshes").rename(folder / "shared")
     (folder / "modules" / "real.xml").write_text(HAND.read_text().replace("meshes", "../shared"))
     (folder / "modules" / "hand.xml").unlink()
