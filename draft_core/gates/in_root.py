@@ -25,7 +25,7 @@ from jaxtyping import Float, Int
 
 from draft_core.anatomy import Anatomy, parts
 from draft_core.gates.chains import place_key, way_from_root
-from draft_core.gates.margins import Gate, Margin, scalars
+from draft_core.gates.margins import Gate, Margin, element, scalars
 from draft_core.gates.masses import pieces, volumes
 from draft_core.loft import is_convex_solid
 from draft_core.meshes import mesh_topology, mesh_vertices
@@ -124,7 +124,7 @@ def _rest(names: list[str], value: Any, distance: Any, least: Any) -> list[Margi
         return []
     subject, at = "all other solids", value.argmin()
     if is_jax(value):
-        return [_margin(subject, "a solid", value.min(), distance[at], least[at])]
+        return [_margin(subject, "a solid", value.min(), element(distance, at), element(least, at))]
     more = int((value < 0).sum()) - 1
     name = f"{names[at]} (and {more} more)" if more > 0 else names[at]
     return [_margin(subject, name, float(value[at]), float(distance[at]), float(least[at]))]

@@ -89,6 +89,11 @@ def scalars(values: Any) -> list[Any]:
     return [values[i] for i in range(len(values))] if is_jax(values) else values.tolist()
 
 
+def element(values: Any, at: Any) -> Any:
+    """Return an element of an array; its number may be traced where the array is not."""
+    return namespace(values, at).asarray(values)[at]
+
+
 def joint_name(names: Sequence[str]) -> str:
     """Return what several things that share one margin are called."""
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} like it"

@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 
 from draft_core.anatomy import Anatomy
 from draft_core.gates.chains import Actuators, actuators
-from draft_core.gates.margins import Gate, Margin, scalars
+from draft_core.gates.margins import Gate, Margin, element, scalars
 from draft_core.namespace import is_jax, namespace
 from draft_core.separation import cylinders
 from draft_core.tree import RobotTree
@@ -98,7 +98,14 @@ def _apart(
         return []
     at = value.argmin()
     if is_jax(value):
-        return [_closest(value.min(), distance[at], least[at], _text("one joint", "another"))]
+        return [
+            _closest(
+                value.min(),
+                element(distance, at),
+                element(least, at),
+                _text("one joint", "another"),
+            )
+        ]
     overlap = [f"{static.joints[a]} and {static.joints[b]}" for a, b in pairs[value < 0]]
     text = _text(*(static.joints[i] for i in pairs[at]))
     if len(overlap) > 1:
