@@ -8,7 +8,6 @@ import random
 import re
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,10 +141,13 @@ def test_a_real_hand_moves_as_mujoco_attaches_it(tmp_path: Path):
     (tmp_path / "parameters.yaml").write_text("side: 0.3\n")
     base = 'body: {primitive: root, joint: free, shape: box, size: [1, 1, "${side}"], mass: 2}'
     hand = "hand: {primitive: module, parent: body, module: modules/right_hand.xml}"
+    drive = "drive: {limit: 1}"
     (tmp_path / "tree.yaml").write_text(f"robot: r\nnodes:\n  {base}\n  {hand}\n")
-    tree = parse_folder(tmp_path)
-    ours = model_of(tree, {})
-    spec = mujoco.MjSpec.from_string(document(replace(tree, links=tree.links[:1]), {}))
+    ours = model_of(parse_folder(tmp_path), {})
+    bare = f"{base[:-1]}, thrusters: {{{drive}}}}}"
+    (tmp_path / "tree.yaml").write_text(f"robot: r\nnodes:\n  {bare}\n")
+    spec = mujoco.MjSpec.from_string(document(parse_folder(tmp_path), {}))
+    spec.delete(spec.actuator("drive"))
     child = mujoco.MjSpec.from_file(str(SHADOW_HAND / "right_hand.xml"))
     child.option = spec.option
     spec.body("body").add_frame().attach_body(child.worldbody.bodies[0], "hand_", "")
