@@ -6,7 +6,7 @@ digits, everything else with all of them; ``yaml.safe_load`` reads it back.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -148,9 +148,15 @@ def table(report: "FeasibilityReport") -> str:
         ("stated in vain", overrides.in_vain),
         ("overridden", overrides.parameters),
     ):
-        rows += [(label, ", ".join(names))] if names else []
+        rows += [(label, _some(names))] if names else []
     width = max(len(label) for label, _ in rows)
     return "\n".join(f"{label:<{width}}  {text}" for label, text in rows)
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    """Return names in one short line; the written report has all of them."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _headline(report: "FeasibilityReport") -> str:

@@ -163,6 +163,8 @@ def test_a_design_is_on_record_and_no_longer_derived():
 def test_an_override_file_is_on_record():
     report = report_of("cheetah")
     assert {"upper_leg", "motors.L.part"} <= set(report.overrides.parameters)
+    more = len(report.overrides.parameters) - 8
+    assert report.table().endswith(f" and {more} more")
 
 
 def test_what_a_file_states_in_vain_is_listed():
