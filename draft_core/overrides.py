@@ -21,6 +21,7 @@ Override = Mapping[str, Any] | str | Path
 Overrides = Override | Sequence[Override] | None
 OPEN_SECTIONS = ("motors", "joint_motors")  # where an override may add what is not there
 DESCRIPTION = "description"
+ALLOW = "allow_"  # the switches of the feasibility gates, which check their names
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,9 @@ def _may_add(place: tuple[str, ...], value: Any) -> bool:
     """Tell whether an override may state what the file does not."""
     if value is None:
         return False
-    return place[0] in OPEN_SECTIONS or (len(place) == 1 and place[0].endswith(SUFFIX))
+    if place[0] in OPEN_SECTIONS:
+        return True
+    return len(place) == 1 and (place[0].endswith(SUFFIX) or place[0].startswith(ALLOW))
 
 
 def _merge(old: Any, new: Any, at: tuple[str, ...], stated: Mapping[str, Any]) -> Any:
