@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -74,8 +74,7 @@ class Robot:
         """
         self.folder, shipped = _found(folder)
         self.overrides = (*shipped, *as_mappings(overrides))
-        tree = parse_folder(self.folder, self.overrides)
-        self.tree: RobotTree = replace(tree, overridden=_overridden(self.folder, self.overrides))
+        self.tree: RobotTree = parse_folder(self.folder, self.overrides)
         env = self.tree.resolve()
         quantities(self.tree, env)
         self.parameters: Mapping[str, Parameter] = MappingProxyType(self.tree.parameters.numeric())
@@ -200,12 +199,6 @@ def _found(folder: str | Path) -> tuple[Path, tuple[dict[str, Any], ...]]:
         f"robot {str(folder)!r} is neither a folder nor a robot that ships"
         f"{close_match(str(folder), ROBOTS)}. There are: {known_names(ROBOTS)}."
     )
-
-
-def _overridden(folder: Path, overrides: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    if not overrides:
-        return ()
-    return merged(read_mapping(folder, "parameters.yaml"), overrides).names
 
 
 def robot_source(

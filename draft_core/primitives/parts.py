@@ -219,7 +219,11 @@ def _class_motor(name: str, joint: Joint, section: Section, context: Context) ->
         )
     at = section.at("class")
     kind = context.motor(context.text(section.data["class"], at), at)
-    carrier = section.data.get("carried_by")
+    carrier = (
+        check_name(section.data["carried_by"], section.at("carried_by"))
+        if ("carried_by" in section)
+        else None
+    )
     place = section.pose(axis=True)
     if carrier is not None and place.pos is None:
         raise DraftError(
