@@ -78,7 +78,7 @@ def solve_command(
     for note in _saved(solution, folder, command):
         _warn(note)
     if not quiet:
-        _say(f"{_summary(solution)}\n")
+        _say(f"{_summary(solution)}\n{_replay_note(folder)}")
     _say(str(folder / "report.html"))
     if not solution.success:
         raise typer.Exit(1)
@@ -315,9 +315,19 @@ def _command_again(
     return shlex.join(words)
 
 
+def _replay_note(folder: Path) -> str:
+    """Tell of a plan that MuJoCo's own simulation does not follow; nothing otherwise."""
+    import json
+
+    path = folder / "replay.json"
+    if not path.is_file() or json.loads(path.read_text(encoding="utf-8")).get("arrived", True):
+        return ""
+    return "note: in MuJoCo's own simulation this plan does not arrive; see Replay in the report\n"
+
+
 def _summary(solution: Solution) -> str:
     """Verdict, design and effort of a solve, for a terminal."""
-    verdict = "feasible" if solution.success else str(solution.status).replace("_", " ")
+    verdict = str(solution.status).replace("_", " ")
     rows = [
         [name, f"{item.value:.6g}", item.unit, f"{item.lower:g} to {item.upper:g}"]
         for name, item in solution.design_values.items()

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from codesign.dynamics.integration import quaternion_product
 from codesign.errors import ProblemError
-from codesign.plant import coordinate_labels, index_of
+from codesign.plant import coordinate_labels, drives
 from codesign.trajectory import Trajectory
 from draft_core.backend import jax, jnp
 
@@ -236,6 +236,10 @@ def _coordinates(
     )
 
 
+FEASIBLE = "feasible"
+_INSIDE = 1e-5  # of a margin: what the solver's tolerance may give away, and the filter not
+
+
 def feasible(traj: Trajectory, *gates: str) -> Iterator[Constraint]:
     """Yield that the feasibility filter passes the design, as far as a gate would refuse it.
 
@@ -251,7 +255,7 @@ def feasible(traj: Trajectory, *gates: str) -> Iterator[Constraint]:
     tree = traj.plant.robot.tree
     values, labels = feasible_vector(tree, dict(traj.parameters), gates or None)
     if labels:
-        yield at_least(values, 0.0, name="feasible", labels=labels)
+        yield at_least(values, _INSIDE, name=FEASIBLE, labels=labels)
 
 
 def within_torque_speed_line(traj: Trajectory) -> Iterator[Constraint]:
@@ -260,17 +264,9 @@ def within_torque_speed_line(traj: Trajectory) -> Iterator[Constraint]:
     That is the straight line from stall torque to no-load speed; the effort is the interval's, the
     speed that at its end, as the dynamics take it.
     """
-    from draft_core.anatomy import parts
-
-    robot = traj.plant.robot
-    for link, kind in parts(robot.tree).drives:
-        assert link.motor is not None
-        assert link.joint is not None
-        actuator = index_of(link.motor.name, robot.actuator_names, "actuator")
-        joint = index_of(link.joint.name, robot.joint_names, "joint")
-        dof = int(traj.plant.nominal.jnt_dofadr[joint])
-        torque = traj.u[:, actuator] / traj.parameters[f"{kind.key}.peak_torque"]
-        speed = traj.v[1:, dof] / traj.parameters[f"{kind.key}.no_load_speed"]
+    for drive in drives(traj.plant):
+        torque = traj.u[:, drive.actuator] / traj.parameters[f"{drive.key}.peak_torque"]
+        speed = traj.v[1:, drive.dof] / traj.parameters[f"{drive.key}.no_load_speed"]
         for k in range(traj.knots - 1):
             sums = jnp.stack([torque[k] + speed[k], torque[k] - speed[k]])
             yield between(
@@ -278,7 +274,7 @@ def within_torque_speed_line(traj: Trajectory) -> Iterator[Constraint]:
                 -1.0,
                 1.0,
                 name="torque-speed line",
-                labels=(f"{link.joint.name} driving", f"{link.joint.name} braking"),
+                labels=(f"{drive.joint} driving", f"{drive.joint} braking"),
                 knot=k + 1,
             )
 

@@ -115,3 +115,33 @@ def coordinate_labels(model: mujoco.MjModel) -> tuple[list[str], list[str]]:
             q_labels.append(name)
             v_labels.append(name)
     return q_labels, v_labels
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A joint that a motor class drives.
+
+    Attributes:
+        joint: its name.
+        actuator: the motor's place among the actuators.
+        dof: the joint's place among the velocities.
+        key: where the class's numbers are among the parameters, such as "motors.L".
+    """
+
+    joint: str
+    actuator: int
+    dof: int
+    key: str
+
+
+def drives(plant: Plant) -> list[Drive]:
+    """Return the joints that motor classes drive, in the order of the joints."""
+    robot, found = plant.robot, []
+    for link in robot.tree.links:
+        if link.joint is None or link.motor is None or link.motor.kind is None:
+            continue
+        joint = index_of(link.joint.name, robot.joint_names, "joint")
+        actuator = index_of(link.motor.name, robot.actuator_names, "actuator")
+        dof = int(plant.nominal.jnt_dofadr[joint])
+        found.append(Drive(link.joint.name, actuator, dof, link.motor.kind.key))
+    return found

@@ -245,15 +245,19 @@ def load(folder: str | Path) -> Solution:
 
 
 def _filtered(
-    status: SolveStatus, message: str, robot: Robot, design: Mapping[str, float]
+    ready: Transcription, message: str, design: Mapping[str, float]
 ) -> tuple[SolveStatus, str]:
-    """Return status and message after the feasibility filter has seen the design."""
-    report = robot.check(design)
+    """Return status and message of a converged solve after the filter has seen its design."""
+    from codesign.constraints import FEASIBLE
+
+    report = ready.plant.robot.check(design)
     if report.is_feasible:
-        return status, message
+        return SolveStatus.SOLVED, message
+    stated = any(rows.name == FEASIBLE for rows in ready.terms.rows)
+    advice = "" if stated else " Add 'yield feasible(traj)' to the constraints"
     return SolveStatus.REFUSED, (
-        f"the motion is found, but the feasibility filter refuses its design: {report.refusal()} "
-        "Add 'yield feasible(traj)' to the constraints"
+        "the motion is found, but the feasibility filter refuses its design: "
+        f"{report.refusal()}{advice}"
     )
 
 
@@ -282,7 +286,7 @@ def solution_of(
     verdict = audit(ready, z, model, physical_box)
     status, message = judge(path, verdict)
     if status is SolveStatus.SOLVED:
-        status, message = _filtered(status, message, plant.robot, design)
+        status, message = _filtered(ready, message, design)
     return Solution(
         problem=type(problem).__name__,
         options=problem.options,
@@ -302,6 +306,7 @@ def solution_of(
             model,
             verdict,
             _held_hinges(ready, *(program.layout.split(v)["q"] for v in (z, *physical_box))),
+            (fields["u"], fields["v"], design),
         ),
         phases=tuple(_record(stage) for stage in path.stages),
         wall_s=wall_s,
@@ -403,8 +408,33 @@ def _held_hinges(ready: Transcription, q: Vector, low: Vector, high: Vector) -> 
     return held
 
 
+def _outside_torque_speed_line(
+    ready: Transcription, u: Vector, v: Vector, design: Mapping[str, float]
+) -> list[str]:
+    """Return which motors of a class leave the line from stall torque to no-load speed."""
+    from codesign.plant import drives
+
+    worst: dict[str, float] = {}
+    env = ready.plant.robot.tree.resolve(design)
+    for drive in drives(ready.plant):
+        torque = np.abs(u[:, drive.actuator]) / env[f"{drive.key}.peak_torque"]
+        speed = np.abs(v[1:, drive.dof]) / env[f"{drive.key}.no_load_speed"]
+        worst[drive.joint] = float((torque + speed).max())
+    beyond = [f"{joint} ({share:.2f})" for joint, share in worst.items() if share > 1 + 1e-4]
+    if not beyond:
+        return []
+    return [
+        "motors leave their torque-speed line, |torque| / peak + |speed| / no-load speed <= 1: "
+        f"{', '.join(beyond)}; 'yield within_torque_speed_line(traj)' keeps them on it"
+    ]
+
+
 def _notes(
-    ready: Transcription, model: mujoco.MjModel, verdict: Audit, held: Sequence[str]
+    ready: Transcription,
+    model: mujoco.MjModel,
+    verdict: Audit,
+    held: Sequence[str],
+    motion: tuple[Vector, Vector, Mapping[str, float]],
 ) -> tuple[str, ...]:
     """Return what a designer should know beside the verdict."""
     notes = [
@@ -419,6 +449,7 @@ def _notes(
             f"hinge '{name}' was held within a turn of the start's poses, because it states no "
             "range; give it one, or keyframes that turn further"
         )
+    notes += _outside_torque_speed_line(ready, *motion)
     made, work = verdict.energy.made_by_integrator, verdict.energy.total_actuator_work
     if abs(made) > ENERGY_NOTE_SHARE * work and abs(made) > 1e-6:
         share = f" ({100 * abs(made) / work:.0f} % of the actuators' work)" if work > 0 else ""

@@ -163,7 +163,8 @@ class Trajectory:
     @cached_property
     def design(self) -> Mapping[str, jax.Array]:
         """Design variables by name; unknown names are refused with the list."""
-        return _NamedValues(self.plant.space.names, self.design_vector)
+        others = tuple(self.plant.robot.parameters)
+        return _NamedValues(self.plant.space.names, self.design_vector, others=others)
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
@@ -228,10 +229,21 @@ class Trajectory:
 class _NamedValues(Mapping[str, Any]):
     """Entries of a vector by name."""
 
-    def __init__(self, names: Sequence[str], values: Any, kind: str = "design variable") -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        values: Any,
+        kind: str = "design variable",
+        others: Sequence[str] = (),
+    ) -> None:
         self._names, self._values, self._kind = tuple(names), values, kind
+        self._others = others
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self._names and name in self._others:
+            raise ProblemError(
+                f"'{name}' is no design variable but a parameter: write traj.parameters[\"{name}\"]"
+            )
         return self._values[index_of(name, self._names, self._kind)]
 
     def __getattr__(self, name: str) -> Any:

@@ -315,7 +315,7 @@ def robot_report(
     if not shape or shape[-1] != len(limits.names):
         raise DraftError(
             f"torque is {shape}; its last axis must have {len(limits.names)} motors: "
-            f"{known_names(limits.names)}."
+            f"{', '.join(limits.names)}."
         )
     return torque_speed_report(
         torque,

@@ -136,6 +136,10 @@ class FeasibilityReport:
         more = f" (and {len(others)} more)" if others else ""
         return f"{self.robot!r} is refused: {first}{more}."
 
+    def __str__(self) -> str:
+        """Return the table."""
+        return self.table()
+
     def to_yaml(self) -> str:
         """Return the report as feasibility_report.yaml holds it."""
         return report_text.to_yaml(self)
@@ -170,7 +174,7 @@ def feasibility(
         robot=tree.name,
         population=tree.population,
         refusals=tuple(
-            f"{margin.message}; '{margin.switch}: true' in parameters.yaml allows it"
+            f"{margin.message}; {margin.switch}=true (in parameters.yaml or by --set) allows it"
             if margin.switch
             else margin.message
             for margin in found.refusals

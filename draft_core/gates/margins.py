@@ -52,11 +52,15 @@ class Margin:
     @property
     def message(self) -> str:
         """What is measured and what the limit is, in one line."""
-        numbers = {"measured": digits(self.measured)}
+        named = {"measured": self.measured}
         if isinstance(self.limit, tuple):
-            numbers["low"], numbers["high"] = map(digits, self.limit)
+            named["low"], named["high"] = self.limit
         else:
-            numbers["limit"] = digits(self.limit)
+            named["limit"] = self.limit
+        for places in (4, 7, 10, 17):  # as many as it takes to tell the number from its limit
+            numbers = {name: digits(value, places) for name, value in named.items()}
+            if len(set(numbers.values())) == len(numbers):
+                break
         return self.text.format(**numbers)
 
 
@@ -79,9 +83,9 @@ class Gate:
     switch: str | None = None
 
 
-def digits(value: Any) -> str:
-    """Return a number as messages print it, to four digits; rounding about zero is left out."""
-    return "?" if is_traced(value) else f"{round(float(value), 12) + 0.0:.4g}"
+def digits(value: Any, places: int = 4) -> str:
+    """Return a number as messages print it; rounding about zero is left out."""
+    return "?" if is_traced(value) else f"{round(float(value), 12) + 0.0:.{places}g}"
 
 
 def scalars(values: Any) -> list[Any]:

@@ -69,7 +69,7 @@ def test_a_design_just_outside_fails(case: Case):
     report = report_of(tree, **design)
     if case.level == "error":
         (refusal,) = (text for text in report.refusals if text.startswith(margin.message))
-        assert refusal.endswith(f"'{margin.switch}: true' in parameters.yaml allows it")
+        assert refusal.endswith(f"{margin.switch}=true (in parameters.yaml or by --set) allows it")
     else:
         assert margin.message in report.warnings
         assert not any(margin.message in text for text in report.refusals)
