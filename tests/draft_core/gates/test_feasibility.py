@@ -186,8 +186,8 @@ def test_a_refusal_is_one_line_that_says_what_would_work():
     assert len(report.refusals) == 2
     assert report.refusal() == (
         "'biped' is refused: tail: a stated density of 5000 kg/m^3; structure of a quadruped has "
-        "117.3 to 1277 kg/m^3; allow_link_density=true (in parameters.yaml or by --set) allows it (and 1 "
-        "more)."
+        "117.3 to 1277 kg/m^3; allow_link_density=true (in parameters.yaml or by --set) allows it "
+        "(and 1 more)."
     )
     assert yaml.safe_load(report.to_yaml())["verdict"] == "refused"
     assert report_of("quadruped").refusal() == ""
