@@ -28,7 +28,7 @@ def mesh_body(solid: Solid, env: Environment) -> inertia.RigidBody:
         if solid.segment is not None:
             _, volume = loft.equivalent_box(exact.volume, exact.tensor)
         mass = solid.density.evaluate(env) * volume
-    return inertia.turned(mass, exact.center, exact.tensor * (mass / exact.volume))
+    return inertia.RigidBody(mass, exact.center, exact.tensor * (mass / exact.volume))
 
 
 def mesh_topology(solid: Solid) -> loft.Loft:

@@ -48,3 +48,25 @@ def stack(rows: Sequence[Any], shape: tuple[int, ...] = ()) -> Any:
     if xp is np:
         return np.array(rows, dtype=float)
     return xp.stack([xp.asarray(row, dtype=float) for row in rows])
+
+
+def joined(*parts: Any) -> Any:
+    """Return arrays one after the other along their first axis."""
+    return parts[0] if len(parts) == 1 else namespace(*parts).concatenate(parts)
+
+
+def replaced(base: Any, rows: np.ndarray, values: Any) -> Any:
+    """Return an array with some of its rows replaced.
+
+    Args:
+        base: NumPy or JAX array (n, ...).
+        rows: whole numbers (k,), each once.
+        values: their new values (k, ...).
+    """
+    if is_jax(base) or is_jax(values):  # gathered: XLA makes loops of scatters
+        order = np.arange(len(base))
+        order[rows] = np.arange(len(base), len(base) + len(rows))
+        return joined(base, values)[order]
+    result = np.array(base, dtype=float)
+    result[rows] = values
+    return result

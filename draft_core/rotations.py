@@ -8,24 +8,38 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from draft_core.namespace import Quaternion, Vector3, namespace, stack
+from draft_core.namespace import namespace
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
-def normalize(q: Float[Any, " n"]) -> Float[Any, " n"]:
-    """Return q / ‖q‖ for a non-zero vector."""
-    return q / namespace(q).sqrt(sum(q[i] * q[i] for i in range(q.shape[0])))
+def normalize(q: Float[Any, "*batch n"]) -> Float[Any, "*batch n"]:
+    """Return q / ‖q‖ for each non-zero vector."""
+    return q / namespace(q).sqrt((q * q).sum(axis=-1, keepdims=True))
 
 
-def multiply(p: Quaternion, q: Quaternion) -> Quaternion:
+def multiply(p: Float[Any, "*batch 4"], q: Float[Any, "*batch 4"]) -> Float[Any, "*batch 4"]:
     """Return the quaternion of the rotation q followed, in the parent's frame, by p."""
-    return namespace(p, q).einsum("kij,i,j->k", _PRODUCT, p, q)
+    return _outer(p, q) @ _PRODUCTS
 
 
 def rotation(q: Float[Any, "*batch 4"]) -> Float[Any, "*batch 3 3"]:
     """Return the rotation matrix of each unit quaternion."""
-    return namespace(q).einsum("abij,...i,...j->...ab", _ROTATION, q, q)
+    matrices = _outer(q, q) @ _ROTATIONS
+    return matrices.reshape(*q.shape[:-1], 3, 3)
+
+
+def turned(
+    matrix: Float[Any, "*batch 3 3"], vector: Float[Any, "*batch 3"]
+) -> Float[Any, "*batch 3"]:
+    """Return each matrix times its vector."""
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def _outer(p: Any, q: Any) -> Any:
+    """Return the products p_i q_j (..., 16)."""
+    products = p[..., :, None] * q[..., None, :]
+    return products.reshape(*products.shape[:-2], 16)
 
 
 def _product_table() -> np.ndarray:
@@ -40,24 +54,24 @@ def _product_table() -> np.ndarray:
 
 _PRODUCT = _product_table()
 # v' = q v q*: the vector part of the product, q* = diag(1, -1, -1, -1) q
-_ROTATION = np.einsum("kmj,mib,j->kbij", _PRODUCT, _PRODUCT, np.array([1.0, -1.0, -1.0, -1.0]))[
-    1:, 1:
-]
+_ROTATION = np.einsum("kmj,mib,j->kbij", _PRODUCT, _PRODUCT, np.array([1.0, -1.0, -1.0, -1.0]))
+# both as matrices that take the 16 products q_i q_j to the result
+_PRODUCTS = _PRODUCT.reshape(4, 16).T.copy()
+_ROTATIONS = _ROTATION[1:, 1:].reshape(9, 16).T.copy()
 
 
-def from_euler(angles: Vector3) -> Quaternion:
+def from_euler(angles: Float[Any, "*batch 3"]) -> Float[Any, "*batch 4"]:
     """Return the quaternion of successive turns about the body's own x, y and z axes [rad]."""
     xp = namespace(angles)
-    turns = []
-    for i in range(3):
-        half = 0.5 * angles[i]
-        turn: list[Any] = [xp.cos(half), 0.0, 0.0, 0.0]
-        turn[i + 1] = xp.sin(half)
-        turns.append(stack(turn))
-    return multiply(multiply(turns[0], turns[1]), turns[2])
+    cos, sin = xp.cos(0.5 * angles), xp.sin(0.5 * angles)
+    about = [cos[..., i, None] * _STILL + sin[..., i, None] * _AXES[i] for i in range(3)]
+    return multiply(multiply(about[0], about[1]), about[2])
 
 
-def from_z_axis(axis: Vector3) -> Quaternion:
+_STILL, *_AXES = np.eye(4)
+
+
+def from_z_axis(axis: Float[Any, "*batch 3"]) -> Float[Any, "*batch 4"]:
     """Return the shortest rotation that takes the z axis to a direction.
 
     With a = axis/‖axis‖ it is (1 + a_z, −a_y, a_x, 0), normalised; for a = −z, where that
@@ -65,32 +79,18 @@ def from_z_axis(axis: Vector3) -> Quaternion:
     """
     xp = namespace(axis)
     a = normalize(axis)
-    opposite = a[2] < -1 + 1e-12
-    if xp.__name__ == "numpy":
-        return (
-            stack([0.0, 1.0, 0.0, 0.0])
-            if opposite
-            else normalize(stack([1 + a[2], -a[1], a[0], 0.0]))
-        )
-    w = xp.where(opposite, 0.0, 1 + a[2])
-    x = xp.where(opposite, 1.0, -a[1])
-    return normalize(stack([w, x, a[0], 0.0]))
+    opposite = a[..., 2] < -1 + 1e-12
+    w = xp.where(opposite, 0.0, 1 + a[..., 2])
+    x = xp.where(opposite, 1.0, -a[..., 1])
+    return normalize(xp.stack([w, x, a[..., 0], xp.zeros_like(w)], axis=-1))
 
 
-def z_axis(q: Quaternion) -> Vector3:
-    """Return the direction of the turned frame's z axis: the third column of the rotation."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    return stack([2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z])
-
-
-def mirrored(q: Quaternion) -> Quaternion:
+def mirrored(q: Float[Any, "*batch 4"]) -> Float[Any, "*batch 4"]:
     """Return the rotation seen in the mirror y → −y: R' = S R S with S = diag(1, −1, 1).
 
     The rotation vector is a pseudovector: its x and z parts change sign.
     """
-    return q * stack([1.0, -1.0, 1.0, -1.0])
+    return q * MIRROR
 
 
-def is_identity(q: Quaternion) -> bool:
-    """Tell whether a constant quaternion is exactly the identity."""
-    return namespace(q).__name__ == "numpy" and tuple(q) == IDENTITY
+MIRROR = np.array([1.0, -1.0, 1.0, -1.0])

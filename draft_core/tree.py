@@ -6,100 +6,18 @@ Everything here is frozen and hashable. Numbers that may follow the design are `
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from draft_core.errors import DraftError
-from draft_core.expressions import Expression, as_number, is_expression, shorten
-from draft_core.formula import Formula
 from draft_core.motors import MotorClass
-from draft_core.namespace import is_jax, is_traced, stack
-from draft_core.parameters import ParameterTable, finite
+from draft_core.parameters import ParameterTable
+from draft_core.stated import MAX_MAGNITUDE as MAX_MAGNITUDE
+from draft_core.stated import Leaf as Leaf
+from draft_core.stated import Rule as Rule
+from draft_core.stated import Scalar, Vector
+from draft_core.stated import leaf as leaf
 
-Leaf = float | Expression | Formula
-Rule = Literal["any", "positive", "not negative"]
-Environment = Mapping[str, Any]
-MAX_MAGNITUDE = 1e9  # of any number in SI units; MuJoCo gives up at 1e10
 JOINT_DOFS = {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
-
-
-def _number(stated: Leaf, env: Environment, where: str, rule: Rule) -> Any:
-    value = stated.evaluate(env) if isinstance(stated, Expression | Formula) else stated
-    return _checked(value, where, rule, stated)
-
-
-def _checked(value: Any, where: str, rule: Rule, stated: object) -> Any:
-    if isinstance(value, tuple | str) or (is_jax(value) and value.shape != ()):
-        given = stated.text if isinstance(stated, Expression | Formula) else value
-        raise DraftError(f"{where} is {shorten(repr(given))}; it must be one number.")
-    finite(value, where)
-    if not is_traced(value):
-        if abs(value) > MAX_MAGNITUDE:
-            raise DraftError(f"{where} is {float(value):g}; at most {MAX_MAGNITUDE:g} is possible.")
-        wrong = (rule == "positive" and value <= 0) or (rule == "not negative" and value < 0)
-        if wrong:
-            bound = "greater than 0" if rule == "positive" else "0 or more"
-            computed = isinstance(stated, Expression | Formula)
-            source = f" (from {stated.text!r})" if computed else ""
-            raise DraftError(f"{where} is {float(value):.6g}{source}; it must be {bound}.")
-    return value if is_jax(value) else float(value)
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A number that may follow the design."""
-
-    stated: Leaf
-    where: str = field(compare=False)
-    rule: Rule = "any"
-
-    def evaluate(self, env: Environment) -> Any:
-        """Return its value at the parameters ``env``.
-
-        Raises:
-            DraftError: the value breaks the rule or is not a finite number.
-        """
-        return _number(self.stated, env, self.where, self.rule)
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether no parameter enters."""
-        return not isinstance(self.stated, Expression | Formula)
-
-
-@dataclass(frozen=True)
-class Vector:
-    """A list of numbers that may follow the design, or one expression that gives the list."""
-
-    stated: tuple[Leaf, ...] | Expression | Formula
-    where: str = field(compare=False)
-    sizes: tuple[int, ...] = (3,)
-    rule: Rule = "any"
-
-    def items(self, env: Environment) -> list[Any]:
-        """Return the numbers at the parameters ``env``.
-
-        Raises:
-            DraftError: they are too many or too few, break the rule or are not finite.
-        """
-        whole = isinstance(self.stated, Expression | Formula)
-        stated = self.stated.evaluate(env) if whole else self.stated
-        if not isinstance(stated, tuple) or len(stated) not in self.sizes:
-            given = self.stated.text if whole else stated
-            sizes = " or ".join(map(str, self.sizes))
-            raise DraftError(
-                f"{self.where} is {shorten(repr(given))}; it must be a list of {sizes} numbers."
-            )
-        return [
-            _number(item, env, f"{self.where}[{i}]", self.rule)
-            if isinstance(item, Expression | Formula)
-            else _checked(item, f"{self.where}[{i}]", self.rule, self.stated)
-            for i, item in enumerate(stated)
-        ]
-
-    def evaluate(self, env: Environment) -> Any:
-        """Return the numbers as one array."""
-        return stack(self.items(env))
 
 
 @dataclass(frozen=True)
@@ -360,6 +278,10 @@ class RobotTree:
         """Hash once: a tree is the key of caches."""
         return self._hash
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy and pickle what it states, not what is kept with it (`memo`)."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
+
     @functools.cached_property
     def _hash(self) -> int:
         return hash((self.name, self.parameters, self.links, self.population, self.sensors))
@@ -395,19 +317,3 @@ class RobotTree:
             names += [link.motor.name] if link.motor else []
             names += [thruster.name for thruster in link.thrusters]
         return tuple(names)
-
-
-def leaf(value: object, where: str) -> Leaf:
-    """Return a YAML value as a number or an expression.
-
-    Raises:
-        DraftError: it is neither.
-    """
-    number = as_number(value)
-    if number is not None:
-        return finite(number, where)
-    if is_expression(value):
-        return Expression(str(value), where)
-    raise DraftError(
-        f"{where} is {shorten(repr(value))}; it must be a number or '${{expression}}'."
-    )

@@ -127,7 +127,9 @@ def test_full_inertia_is_the_principal_one_turned_back(any_robot: Sample):
         mujoco.mju_quat2Mat(turn, np.asarray(model.body_iquat[body]))
         turn = turn.reshape(3, 3)
         expected = turn @ np.diag(np.asarray(model.body_inertia[body])) @ turn.T
-        assert_close(model.body_fullinertia[body], expected, f"body {body}", 1e-12)
+        # Elements beside the diagonal may be the rounding of larger sums; axes do not follow them.
+        atol = 1e-14 * np.abs(expected).max()
+        np.testing.assert_allclose(model.body_fullinertia[body], expected, rtol=1e-12, atol=atol)
 
 
 def real_fields(robot: Sample, design: dict[str, Any]) -> dict[str, Any]:
