@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from draft_core import rotations
-from draft_core.derived import Structure, body_frames, structure
+from draft_core.derived import body_frames, structure
 from draft_core.inertia import SOLIDS
-from draft_core.meshes import mesh_vertices
+from draft_core.memo import once_per_tree
 from draft_core.motors import MotorClass
 from draft_core.namespace import namespace, stack
 from draft_core.quantities import quantities
@@ -44,7 +44,7 @@ class Parts:
     drives: tuple[tuple[Link, MotorClass], ...]
 
 
-@functools.lru_cache(maxsize=32)
+@once_per_tree
 def parts(tree: RobotTree) -> Parts:
     """Return the solids and motors of a tree, the same at every design."""
     every = [
@@ -107,7 +107,10 @@ class Anatomy:
 
 
 def anatomy(
-    tree: RobotTree, env: Mapping[str, Any], fields: Mapping[str, Any] | None = None
+    tree: RobotTree,
+    env: Mapping[str, Any],
+    fields: Mapping[str, Any] | None = None,
+    frames: tuple[Any, Any] | None = None,
 ) -> Anatomy:
     """Return a robot at one design as the gates see it.
 
@@ -115,32 +118,23 @@ def anatomy(
         tree: the robot.
         env: every parameter's value, as `RobotTree.resolve` gives them.
         fields: what `quantities` gives there, if it is at hand.
+        frames: what `body_frames` gives there, if it is at hand.
     """
     fields = quantities(tree, env) if fields is None else fields
     static = parts(tree)
-    # the root's own pose in the world is left out: gates see the robot, not where it stands
-    placed = {**fields, "body_pos": _rooted(fields["body_pos"], (0.0, 0.0, 0.0))}
-    placed["body_quat"] = _rooted(fields["body_quat"], rotations.IDENTITY)
-    places, turns = body_frames(_structure(tree), placed)
+    places, turns = body_frames(structure(tree), fields) if frames is None else frames
     xp = namespace(places, turns, fields["geom_pos"], fields["geom_quat"])
-    turn = turns[static.body]
+    # the root's own pose in the world is left out: gates see the robot, not where it stands
+    back, body = turns[1].T, static.body
+    turn = xp.einsum("ij,njk->nik", back, turns[body])
     return Anatomy(
         tree=tree,
         parts=static,
         env=env,
         fields=fields,
-        pos=places[static.body] + xp.einsum("nij,nj->ni", turn, fields["geom_pos"]),
+        pos=(places[body] - places[1]) @ turns[1]
+        + xp.einsum("nij,nj->ni", turn, fields["geom_pos"]),
         turn=xp.einsum("nij,njk->nik", turn, rotations.rotation(fields["geom_quat"])),
         mass=fields["solid_mass"][static.index],
-        vertices=mesh_vertices(static.trunk, env) if static.trunk else None,
+        vertices=fields["trunk_vertices"] if static.trunk else None,
     )
-
-
-@functools.lru_cache(maxsize=32)
-def _structure(tree: RobotTree) -> Structure:
-    return structure(tree)
-
-
-def _rooted(rows: Any, value: tuple[float, ...]) -> Any:
-    """Return rows with that of the root (body 1) replaced."""
-    return namespace(rows).concatenate([rows[:1], np.array([value]), rows[2:]])

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from draft_core import inertia
 from draft_core.errors import DraftError
 from draft_core.frames import Frames, NestedPoses
-from draft_core.meshes import mesh_body
+from draft_core.meshes import mesh_body, mesh_vertices
 from draft_core.namespace import is_traced, joined, stack
 from draft_core.register import Numbers, Register
 from draft_core.rotations import IDENTITY
@@ -110,7 +110,8 @@ class Bodies:
         Raises:
             DraftError: a mesh or stated moments cannot be, or a body is too light.
         """
-        part, moments, quat = self._parts(numbers, env, frames)
+        vertices = [mesh_vertices(mesh, env) for mesh in self._meshes]
+        part, moments, quat = self._parts(numbers, env, frames, vertices)
         groups = [_WORLD, part]
         if len(self._several):
             several = inertia.RigidBody(*(item[self._several] for item in part))
@@ -128,18 +129,19 @@ class Bodies:
             "body_inertia": moments,
             "body_fullinertia": tensor,
             "solid_mass": joined(_WORLD.mass, part.mass)[self._solid_order],
+            "trunk_vertices": vertices[0] if vertices else np.zeros((0, 3)),
         }
 
     def _parts(
-        self, numbers: Numbers, env: Environment, frames: Frames
+        self, numbers: Numbers, env: Environment, frames: Frames, vertices: Sequence[Any]
     ) -> tuple[inertia.RigidBody, Float[Any, "plain 3"], Float[Any, "plain 4"]]:
         """Return the parts, and moments and principal axes of those that are no meshes."""
         pos, quat, turn = (item[self._frame] for item in frames)
         kinds = [kind.at(numbers) for kind in self._kinds] or [_NO_KIND]
         mass, moments = (joined(*items) for items in zip(*kinds, strict=True))
         parts = [inertia.RigidBody(mass, pos, inertia.tensor(moments, turn))]
-        for mesh in self._meshes:
-            parts.append(inertia.RigidBody(*(stack([x]) for x in mesh_body(mesh, env))))
+        for mesh, corners in zip(self._meshes, vertices, strict=True):
+            parts.append(inertia.RigidBody(*(stack([x]) for x in mesh_body(mesh, env, corners))))
         return inertia.RigidBody(*(joined(*x) for x in zip(*parts, strict=True))), moments, quat
 
     def _heavy_enough(self, mass: Any, moments: Any) -> None:

@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float, Int
 
 from draft_core import rotations
 from draft_core.errors import DraftError
+from draft_core.memo import once_per_tree
 from draft_core.namespace import namespace, stack
 from draft_core.tree import JOINT_DOFS, RobotTree
 
@@ -48,6 +49,7 @@ class Structure:
     above: Bool[np.ndarray, "nbody nbody"]
 
 
+@once_per_tree
 def structure(tree: RobotTree) -> Structure:
     """Return the constant arrays of a tree."""
     index = {link.name: i + 1 for i, link in enumerate(tree.links)}
@@ -92,7 +94,12 @@ class _Reference(NamedTuple):
     joint_anchor: Float[Any, "njnt 3"]
 
 
-def derived(shape: Structure, simple: np.ndarray, fields: Mapping[str, Any]) -> Arrays:
+def derived(
+    shape: Structure,
+    simple: np.ndarray,
+    fields: Mapping[str, Any],
+    frames: tuple[Any, Any] | None = None,
+) -> Arrays:
     """Return subtree masses, inverse weights, reference inertia and the model's statistics.
 
     Args:
@@ -100,8 +107,9 @@ def derived(shape: Structure, simple: np.ndarray, fields: Mapping[str, Any]) -> 
         simple: MuJoCo's ``body_simple`` (nbody,); a 2 marks a lone sliding body, whose inverse
             weight MuJoCo takes as 1/m.
         fields: what `quantities` gives.
+        frames: what `body_frames` gives, if it is at hand.
     """
-    reference = _reference(shape, fields)
+    reference = _reference(shape, fields, frames or body_frames(shape, fields))
     linear, angular = _center_jacobians(shape, reference)
     xp = namespace(
         linear, angular, fields["body_mass"], fields["body_fullinertia"], fields["dof_armature"]
@@ -135,8 +143,8 @@ def body_frames(
     return stack(pos), stack(turn)
 
 
-def _reference(shape: Structure, fields: Mapping[str, Any]) -> _Reference:
-    pos, turn = body_frames(shape, fields)
+def _reference(shape: Structure, fields: Mapping[str, Any], frames: tuple[Any, Any]) -> _Reference:
+    pos, turn = frames
     center = pos + namespace(turn, fields["body_ipos"]).einsum(
         "bij,bj->bi", turn, fields["body_ipos"]
     )
@@ -189,10 +197,16 @@ def _mass_matrix(
     fields: Mapping[str, Any],
 ) -> Any:
     inertia = reference.turn @ fields["body_fullinertia"] @ reference.turn.swapaxes(-1, -2)
-    translation = xp.einsum("b,bic,bjc->ij", fields["body_mass"], linear, linear)
-    rotation = xp.einsum("bcd,bic,bjd->ij", inertia, angular, angular)
+    # Σ_b m_b L_b L_bᵀ + A_b J_b A_bᵀ as two products of matrices
+    translation = _rows(linear * fields["body_mass"][:, None, None]) @ _rows(linear).T
+    rotation = _rows(angular @ inertia) @ _rows(angular).T
     armature = fields["dof_armature"]
     return translation + rotation + armature * np.eye(len(shape.dof_body))
+
+
+def _rows(jacobian: Float[Any, "n nv 3"]) -> Float[Any, "nv m"]:
+    """Return the Jacobians of n points side by side."""
+    return jacobian.transpose(1, 0, 2).reshape(jacobian.shape[1], 3 * jacobian.shape[0])
 
 
 def _inverse(xp: Any, mass: Float[Any, "nv nv"]) -> Float[Any, "nv nv"]:
@@ -214,8 +228,8 @@ def _body_weights(
     fields: Mapping[str, Any],
 ) -> Float[Any, "nbody 2"]:
     """Return the mean inverse inertia of each body's centre, translational and rotational."""
-    move = xp.einsum("bic,ij,bjc->b", linear, inverse, linear) / 3
-    turn = xp.einsum("bic,ij,bjc->b", angular, inverse, angular) / 3
+    move = (linear * (inverse @ linear)).sum(axis=(1, 2)) / 3
+    turn = (angular * (inverse @ angular)).sum(axis=(1, 2)) / 3
     sliding = simple == 2
     move = xp.where(sliding, 1 / (fields["body_mass"] + ~sliding), move)
     return xp.stack([move, xp.where(sliding, 0.0, turn)], axis=1)

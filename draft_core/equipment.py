@@ -195,9 +195,13 @@ class Geoms:
         most = max((len(places) for places in links), default=1)
         rows = [[*places, *places[:1] * most][:most] for places in links]
         sliding = np.array(rows, dtype=int)[solids.owner[solids.geoms]]
-        return np.stack(
-            [sliding.T, *(np.full_like(sliding.T, place) for place in rest[1:])], axis=2
-        )
+        rolling = (np.full_like(sliding.T, place) for place in rest[1:])
+        found = np.stack([sliding.T, *rolling], axis=2)
+        for geom, i in enumerate(solids.geoms):
+            friction = solids.each[i].friction
+            if friction is not None:  # a module's own
+                found[:, geom] = register.vector(friction)
+        return found
 
     def at(self, numbers: Numbers, frames: Frames) -> dict[str, Any]:
         """Return the fields.

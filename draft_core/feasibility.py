@@ -154,6 +154,7 @@ def feasibility(
     env: Mapping[str, Any],
     fields: Mapping[str, Any] | None = None,
     drift: float | None = None,
+    frames: tuple[Any, Any] | None = None,
 ) -> FeasibilityReport:
     """Return whether a robot could be built at one design, and every number that says so.
 
@@ -162,11 +163,12 @@ def feasibility(
         env: every parameter's value, as `RobotTree.resolve` gives them; numbers.
         fields: what `draft_core.quantities.quantities` gives there, if it is at hand.
         drift: largest relative difference to what MuJoCo read back, to be recorded.
+        frames: what `draft_core.derived.body_frames` gives there, if it is at hand.
 
     Raises:
         DraftError: a switch is neither true nor false, or there is no such switch.
     """
-    seen = anatomy(tree, env, fields)
+    seen = anatomy(tree, env, fields, frames)
     margins = tuple(margins_of(seen))
     found = apply_switches(tree, env, margins)
     given = _given(tree, env)

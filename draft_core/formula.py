@@ -55,3 +55,24 @@ class Formula:
             if isinstance(error, DraftError):
                 raise
             raise DraftError(f"{self.where}: {self.text} has no value here: {error}.") from None
+
+
+@dataclass(frozen=True)
+class Alias:
+    """Another name of a parameter."""
+
+    of: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameter it is a name of."""
+        return (self.of,)
+
+    @property
+    def text(self) -> str:
+        """What it says, as an expression."""
+        return f"${{{self.of}}}"
+
+    def evaluate(self, env: Mapping[str, Any]) -> Any:
+        """Return the parameter's value."""
+        return env[self.of]

@@ -13,13 +13,15 @@ from draft_core.tree import CrossSection, Solid
 Environment = Mapping[str, Any]
 
 
-def mesh_body(solid: Solid, env: Environment) -> inertia.RigidBody:
-    """Return the mass properties of a lofted mesh, uniform in density.
+def mesh_body(
+    solid: Solid, env: Environment, vertices: Float[Any, "vertices 3"]
+) -> inertia.RigidBody:
+    """Return the mass properties of a lofted mesh of these vertices, uniform in density.
 
     A trunk's density is that of the box with the same inertia per mass, as its trend is fitted:
     its mass is density × that box's volume.
     """
-    exact = loft.polyhedron(mesh_vertices(solid, env), mesh_topology(solid).faces)
+    exact = loft.polyhedron(vertices, mesh_topology(solid).faces)
     if solid.mass is not None:
         mass = solid.mass.evaluate(env)
     else:

@@ -16,7 +16,7 @@ import numpy as np
 
 from draft_core.errors import DraftError, ExpressionError, close_match, known_names
 from draft_core.expressions import Expression, as_number, is_expression, shorten
-from draft_core.formula import Formula
+from draft_core.formula import Alias, Formula
 from draft_core.grammar import CONSTANTS, FUNCTIONS
 from draft_core.motors import UNITS, MotorClass, motor_class
 from draft_core.namespace import is_jax, is_traced
@@ -66,14 +66,14 @@ class Entry:
     """
 
     name: str
-    stated: float | bool | str | Expression | Formula | tuple[str, ...]
+    stated: float | bool | str | Expression | Formula | Alias | tuple[str, ...]
     unit: str | None = None
     fixed: bool = False
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The names of the parameters this one is computed from."""
-        if isinstance(self.stated, Expression | Formula):
+        if isinstance(self.stated, Expression | Formula | Alias):
             return self.stated.names
         return self.stated if isinstance(self.stated, tuple) else ()
 
@@ -83,7 +83,7 @@ class Entry:
         Raises:
             DraftError: an expression has no value, or it is too large.
         """
-        if isinstance(self.stated, Expression | Formula):
+        if isinstance(self.stated, Expression | Formula | Alias):
             return self.stated.evaluate(env)
         if isinstance(self.stated, tuple):
             try:
@@ -133,8 +133,11 @@ class ParameterTable:
                 )
         env: dict[str, Any] = {}
         for entry in self.entries:
-            value = given[entry.name] if entry.name in given else entry.evaluate(env)
-            env[entry.name] = finite(value, f"parameters.yaml, {entry.name}")
+            name = entry.name
+            value = given[name] if name in given else entry.evaluate(env)
+            if type(value) is not float or not math.isfinite(value):
+                value = finite(value, f"parameters.yaml, {name}")
+            env[name] = value
         return env
 
     @functools.cached_property
@@ -254,7 +257,7 @@ def _motors(data: Mapping[str, Any], entries: dict[str, Entry]) -> dict[str, Mot
             )
         classes[role] = own[stated]
         for field_name, unit in UNITS.items():
-            alias = own[stated].read(field_name, f"parameters.yaml, {key}")
+            alias = Alias(f"{own[stated].key}.{field_name}")
             entries[f"{key}.{field_name}"] = Entry(
                 f"{key}.{field_name}", alias, unit or None, fixed=True
             )

@@ -57,7 +57,9 @@ def parse_folder(folder: str | Path, overrides: Overrides = None) -> RobotTree:
     sensors = parse_sensors(stated_sensors, tree, constants, absent)
     brought = tuple(sensor for module in modules for sensor in module.sensors)
     _no_two("sensor", [sensor.name for sensor in (*sensors, *brought)])
-    return replace(tree, sensors=(*sensors, *brought), overridden=overridden)
+    excluded = tuple(pair for module in modules for pair in module.excluded)
+    sensors = (*sensors, *brought)
+    return replace(tree, sensors=sensors, overridden=overridden, excluded=excluded)
 
 
 def _modules(nodes: Any, context: Context) -> list[Module]:

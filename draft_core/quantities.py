@@ -17,14 +17,14 @@ from draft_core.bodies import Bodies, Solids
 from draft_core.equipment import GEOM_FRICTION, Actuators, Geoms, Joints
 from draft_core.frames import Poses
 from draft_core.memo import once_per_tree
-from draft_core.namespace import namespace, replaced
+from draft_core.namespace import namespace, replaced, stack
 from draft_core.register import Register
-from draft_core.tree import Link, RobotTree
+from draft_core.tree import Link, RobotTree, Solid
 
 Arrays = dict[str, Any]
 Environment = Mapping[str, Any]
 
-OWN_FIELDS = ("body_fullinertia", "solid_mass")
+OWN_FIELDS = ("body_fullinertia", "solid_mass", "trunk_vertices")
 
 
 def quantities(tree: RobotTree, env: Environment) -> Arrays:
@@ -37,9 +37,10 @@ def quantities(tree: RobotTree, env: Environment) -> Arrays:
     Returns:
         body_*, jnt_*, dof_*, geom_*, site_*, actuator_* and qpos_* arrays, the world body
         included; ``body_fullinertia`` (nbody, 3, 3) about the centre of mass along the body's
-        axes [kg m²]; ``solid_mass`` (nsolid,), of every solid of every link [kg]. The last two
-        are no fields of MuJoCo's model (`OWN_FIELDS`). Arrays that follow no parameter may be
-        shared between calls and are not to be changed.
+        axes [kg m²]; ``solid_mass`` (nsolid,), of every solid of every link [kg];
+        ``trunk_vertices`` (vertices, 3) of the root's lofted mesh in its frame [m], none without
+        one. The last three are no fields of MuJoCo's model (`OWN_FIELDS`). Arrays that follow
+        no parameter may be shared between calls and are not to be changed.
 
     Raises:
         DraftError: a number breaks its rule (only where numbers are known, not while traced).
@@ -94,6 +95,29 @@ class _Plan:
 @once_per_tree
 def _plan(tree: RobotTree) -> _Plan:
     return _Plan(tree)
+
+
+def mesh_frames(tree: RobotTree, env: Environment) -> dict[str, tuple[Any, Any]]:
+    """Return position and quaternion of each module's mesh in its link, by its solid's name."""
+    if not any(solid.asset for solid in tree.meshes):
+        return {}
+    plan = _plan(tree)
+    frames = plan.solids.frames(plan.stated.at(env))
+    rows = enumerate(plan.solids.each[i] for i in plan.solids.placed)
+    return {s.name: (frames.pos[row], frames.quat[row]) for row, s in rows if s.asset is not None}
+
+
+def solid_friction(solid: Solid, sliding: Any, env: Environment) -> Any:
+    """Return a geom's three coefficients: its own, or its link's sliding friction.
+
+    Args:
+        solid: what the geom is of.
+        sliding: the link's, as `geom_friction` gives it.
+        env: every parameter's value.
+    """
+    if solid.friction is not None:
+        return solid.friction.evaluate(env)
+    return stack([sliding, *GEOM_FRICTION[1:]])
 
 
 def geom_friction(link: Link, env: Environment) -> Any:

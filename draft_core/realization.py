@@ -15,7 +15,7 @@ from draft_core.backend import jax, jnp, mjx, mujoco
 from draft_core.derived import Structure, derived, structure
 from draft_core.mjcf import compile_xml, robot_xml
 from draft_core.namespace import is_jax
-from draft_core.quantities import quantities
+from draft_core.quantities import OWN_FIELDS, quantities
 from draft_core.tree import RobotTree
 
 
@@ -107,8 +107,11 @@ def realize(tree: RobotTree, design: Mapping[str, Any] | None = None) -> Realize
     with jax.ensure_compile_time_eval():
         fields |= jax.device_put({k: v for k, v in fields.items() if not is_jax(v)})
     stat = {k.removeprefix("stat."): v for k, v in fields.items() if k.startswith("stat.")}
-    fields.pop("solid_mass")
-    own = {k: v for k, v in fields.items() if not k.startswith("stat.")}
+    own = {
+        k: v
+        for k, v in fields.items()
+        if not k.startswith("stat.") and (k not in OWN_FIELDS or k == "body_fullinertia")
+    }
     return base.replace(stat=base.stat.replace(**stat), **own)
 
 

@@ -120,6 +120,8 @@ class Solid:
         motor: the class of that actuator.
         may_enter_root: whether it may lie inside the root's mesh.
         rgba: red, green, blue and, if given, opacity, 0 to 1; None for the role's own.
+        friction: sliding, torsional and rolling coefficients; None for the link's.
+        attributes: names and values of what else MJCF says about its contacts and group.
     """
 
     name: str
@@ -139,6 +141,13 @@ class Solid:
     motor: MotorClass | None = None
     may_enter_root: bool = False
     rgba: Vector | None = None
+    friction: Vector | None = None
+    attributes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def collides(self) -> bool:
+        """Whether it can touch anything; what cannot is there to be seen."""
+        return not {("contype", "0"), ("conaffinity", "0")} <= {*self.attributes}
 
     @property
     def is_massless(self) -> bool:
@@ -265,6 +274,7 @@ class RobotTree:
         population: whose structural trends hold, if any.
         sensors: what measures it.
         overridden: names of the parameters that overrides state.
+        excluded: pairs of links that do not collide, beside those that touch at their joints.
     """
 
     name: str
@@ -273,6 +283,7 @@ class RobotTree:
     population: str | None = None
     sensors: tuple[Any, ...] = ()
     overridden: tuple[str, ...] = ()
+    excluded: tuple[tuple[str, str], ...] = ()
 
     def __hash__(self) -> int:
         """Hash once: a tree is the key of caches."""

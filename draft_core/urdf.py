@@ -19,7 +19,7 @@ import numpy as np
 
 from draft_core.errors import DraftError, known_names
 from draft_core.mjcf import GENERATOR
-from draft_core.quantities import quantities, speed_limits
+from draft_core.quantities import mesh_frames, quantities, speed_limits
 from draft_core.tree import MAX_MAGNITUDE, Joint, Link, RobotTree, Solid
 
 ASSETS = "assets"  # folder of the meshes, beside the document
@@ -53,8 +53,8 @@ def urdf(
         DraftError: the design cannot work, or URDF cannot hold the robot.
     """
     env = tree.resolve(design)
-    fields, speeds = quantities(tree, env), speed_limits(tree, env)
-    return robot_urdf(tree, fields, speeds, mesh_prefix=mesh_prefix, frames=frames)
+    fields, speeds, poses = quantities(tree, env), speed_limits(tree, env), mesh_frames(tree, env)
+    return robot_urdf(tree, fields, speeds, poses=poses, mesh_prefix=mesh_prefix, frames=frames)
 
 
 def robot_urdf(
@@ -63,6 +63,7 @@ def robot_urdf(
     speeds: Sequence[float | None],
     *,
     meshes: Mapping[str, str] | None = None,
+    poses: Mapping[str, tuple[Any, Any]] | None = None,
     mesh_prefix: str = "",
     frames: bool = True,
 ) -> str:
@@ -74,6 +75,7 @@ def robot_urdf(
         speeds: what `speed_limits` gives: each actuator's top joint speed, None for none.
         meshes: file of each mesh by its solid's name, relative to the document, its corners
             in the link's frame; what is not among them is as in `mesh_files`.
+        poses: position and quaternion of each module's mesh in its link, by its solid's name.
         mesh_prefix: put before every mesh file, such as ``package://name/``.
         frames: whether sites become empty links.
 
@@ -88,7 +90,11 @@ def robot_urdf(
     }
     numbers = {name: np.asarray(fields[name], dtype=float).tolist() for name in _FIELDS}
     rows = tuple(_numbered(tree))
-    writer = _Writer(numbers, speeds, files, _Names(tree, rows, frames))
+    places = {
+        name: (np.asarray(pos).tolist(), np.asarray(quat).tolist())
+        for name, (pos, quat) in (poses or {}).items()
+    }
+    writer = _Writer(numbers, speeds, files, places, _Names(tree, rows, frames))
     root = ET.Element("robot", name=_clean(tree.name))
     ET.SubElement(ET.SubElement(root, "mujoco"), "compiler", _COMPILER)
     if rows[0].link.joint is None or rows[0].link.joint.type != "free":
@@ -232,6 +238,7 @@ class _Writer:
     fields: Mapping[str, Any]
     speeds: Sequence[float | None]
     files: Mapping[str, str]
+    poses: Mapping[str, tuple[Any, Any]]
     names: _Names
 
     def link(self, root: ET.Element, row: _Row) -> None:
@@ -245,12 +252,19 @@ class _Writer:
         for tag in ("visual", "collision"):
             geom = row.geom
             for solid in row.link.solids:
-                if solid.shape == "mesh":
-                    name, file = self.names.solids[solid.name], self.files[solid.name]
-                    _geometry(element, tag, name, _HOME, "mesh", filename=file)
-                elif solid.shape:
-                    self._solid(element, tag, solid, geom)
+                shown = tag == "visual" or solid.collides
+                if solid.shape == "mesh" and shown:
+                    self._mesh(element, tag, solid)
+                elif _has_numbers(solid):
+                    if shown:
+                        self._solid(element, tag, solid, geom)
                     geom += 1
+
+    def _mesh(self, element: ET.Element, tag: str, solid: Solid) -> None:
+        name, file = self.names.solids[solid.name], self.files[solid.name]
+        scale = {} if solid.asset is None else {"scale": _text(solid.asset.scale)}
+        pose = self.poses.get(solid.name, _HOME)
+        _geometry(element, tag, name, pose, "mesh", filename=file, **scale)
 
     def _solid(self, element: ET.Element, tag: str, solid: Solid, geom: int) -> None:
         name, size = self.names.solids[solid.name], self.fields["geom_size"][geom]

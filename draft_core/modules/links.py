@@ -36,7 +36,7 @@ LOSSES = ("armature", "damping", "frictionloss")
 KEYS = (*parts.COMMON_KEYS, "parent", "module", "role", "bodies", "joints", "geoms")
 BODY_KEYS = ("mass", "inertia", "center", "role")
 JOINT_KEYS = ("range", *LOSSES, "stiffness", "springref", "motor")
-GEOM_KEYS = ("rgba", "may_enter_root")
+GEOM_KEYS = ("rgba", "friction", "collides", "may_enter_root")
 ROLES = ("module", "stated", "structure", "actuator", "trunk")
 EVERY = "*"
 _HOME = Place((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
@@ -285,6 +285,9 @@ class _Builder:
             asset=Asset(self.named(mesh.file), mesh.data, mesh.scale) if mesh else None,
             may_enter_root=section.switch("may_enter_root"),
             rgba=section.vector("rgba", (3, 4), "not negative") or Vector(geom.rgba, where, (4,)),
+            friction=section.vector("friction", rule="not negative")
+            or Vector(geom.friction, where),
+            attributes=_attributes(geom, section),
         )
 
     def _moves(self, joint: ModuleJoint, place: Place) -> tuple[Joint | None, Motor | None]:
@@ -337,6 +340,14 @@ class _Builder:
             )
         limit = Vector(actuator.limits, section.where, (2,))
         return Motor(name, limit, gear=Scalar(actuator.gear, section.where))
+
+
+def _attributes(geom: ModuleGeom, section: Section) -> tuple[tuple[str, str], ...]:
+    """Return what MJCF says of a geom's contacts, which the node may switch off."""
+    if "collides" not in section or section.switch("collides"):
+        return geom.attributes
+    kept = tuple(item for item in geom.attributes if item[0] not in ("contype", "conaffinity"))
+    return (("contype", "0"), ("conaffinity", "0"), *kept)
 
 
 def _range(joint: ModuleJoint, where: str) -> Vector | None:

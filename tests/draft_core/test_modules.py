@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import yaml
 
+import draft_core
 from draft_core.errors import DraftError
 from draft_core.mjcf import robot_xml
 from draft_core.modules import KEYS
@@ -637,3 +638,113 @@ def test_random_mistakes_never_end_in_another_error(tmp_path: Path, seed: int):
             (target / "tree.yaml").write_text(yaml.safe_dump(tree, sort_keys=False))
         with contextlib.suppress(DraftError):
             model_of(parse_folder(target))
+
+
+# --- the compiled robot: meshes, contacts and sensors ------------------------------------------
+
+
+def corners(model: mujoco.MjModel, data: mujoco.MjData, geom: str) -> np.ndarray:
+    """Return where the corners of a geom's mesh are in the world, (corners, 3), in file order."""
+    mesh = model.mesh(model.geom(geom).dataid[0])
+    first, count = mesh.vertadr[0], mesh.vertnum[0]
+    place = data.geom(geom)
+    return place.xpos + model.mesh_vert[first : first + count] @ place.xmat.reshape(3, 3).T
+
+
+def test_its_meshes_are_where_mujoco_puts_them(tmp_path: Path):
+    ours = draft_core.load(written(tmp_path / "ours", left_only)).compile(DESIGN, gates=False).model
+    theirs = attached_by_mujoco(tmp_path)
+    here, there = state(ours, 3), state(theirs, 3)
+    # MuJoCo keeps corners in single precision
+    np.testing.assert_allclose(
+        corners(ours, here, "hand_l_nail"), corners(theirs, there, "hand_l_nail"), atol=1e-7
+    )
+
+
+def test_a_mirrored_mesh_is_the_mirror_image():
+    model = draft_core.load(REACHER).compile(gates=False).model
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    left, right = (corners(model, data, f"hand_{side}_nail") for side in "lr")
+    np.testing.assert_allclose(right, left * [1, -1, 1], atol=1e-7)
+    # its faces still look outward
+    volumes = []
+    for side, points in (("l", left), ("r", right)):
+        mesh = model.mesh(model.geom(f"hand_{side}_nail").dataid[0])
+        faces = model.mesh_face[mesh.faceadr[0] : mesh.faceadr[0] + mesh.facenum[0]]
+        volumes.append(np.linalg.det(points[faces]).sum() / 6)
+    np.testing.assert_allclose(volumes, [0.01 * 0.02 * 0.03 / 6] * 2, rtol=1e-5)
+
+
+def test_its_contacts_are_the_files(tmp_path: Path):
+    ours = draft_core.load(written(tmp_path / "ours", left_only)).compile(DESIGN, gates=False).model
+    theirs = attached_by_mujoco(tmp_path)
+    for name in ("case", "shell", "pad", "nail"):
+        own, other = ours.geom(f"hand_l_{name}"), theirs.geom(f"hand_l_{name}")
+        for key in ("contype", "conaffinity", "condim", "group", "friction", "solref", "solimp"):
+            np.testing.assert_array_equal(getattr(own, key), getattr(other, key), err_msg=key)
+    excluded = [(int(s) >> 16, int(s) & 0xFFFF) for s in ours.exclude_signature]
+    assert (ours.body("hand_l").id, ours.body("hand_l_finger").id) in excluded
+
+
+def test_a_geoms_contacts_can_be_overridden(tmp_path: Path):
+    geoms = {"pad": {"friction": [0.3, 0.02, 0.003]}, "case": {"collides": False}}
+    tree = overridden(tmp_path, geoms=geoms)
+    model = model_of(tree)
+    for side in "lr":
+        np.testing.assert_array_equal(model.geom(f"hand_{side}_pad").friction, [0.3, 0.02, 0.003])
+        case = model.geom(f"hand_{side}_case")
+        assert (case.contype[0], case.conaffinity[0]) == (0, 0)
+
+
+def test_its_sensors_measure_what_the_files_do(tmp_path: Path):
+    ours = draft_core.load(written(tmp_path / "ours", left_only)).compile(DESIGN, gates=False).model
+    theirs = attached_by_mujoco(tmp_path)
+    here, there = state(ours, 4), state(theirs, 4)
+    assert ours.nsensor == 3
+    np.testing.assert_allclose(
+        here.sensor("hand_l_curl_angle").data, here.joint("hand_l_curl").qpos
+    )
+    grip, tool = there.site("hand_l_grip"), there.site("hand_l_tool")
+    expected = tool.xmat.reshape(3, 3).T @ (grip.xpos - tool.xpos)
+    np.testing.assert_allclose(here.sensor("hand_l_framepos1").data, expected, atol=1e-12)
+
+
+def test_the_written_folder_holds_the_meshes(tmp_path: Path):
+    def hinged(nodes: dict[str, Any]) -> None:
+        nodes["hand_l"]["joints"] = {"thumb": None}  # URDF has no ball joints
+
+    out = tmp_path / "out"
+    robot = draft_core.load(written(tmp_path, hinged))
+    robot.compile(out=out, gates=False)
+    (asset,) = (out / "assets").iterdir()  # the image scales the same file by -1 in y
+    assert asset.name == "hand_l_nail.obj"
+    assert asset.read_bytes() == (HAND.parent / "meshes" / "nail.obj").read_bytes()
+    models = [mujoco.MjModel.from_xml_path(str(out / name)) for name in ("robot.xml", "robot.urdf")]
+    states = [mujoco.MjData(model) for model in models]
+    for model, data in zip(models, states, strict=True):
+        mujoco.mj_forward(model, data)
+    base = states[0].body("body").xpos  # the URDF's root stands at the origin
+    for side in "lr":
+        mesh = corners(models[0], states[0], f"hand_{side}_nail") - base
+        geoms = [
+            g
+            for g in range(models[1].ngeom)
+            if models[1].geom_type[g] == mujoco.mjtGeom.mjGEOM_MESH
+            and models[1].body(models[1].geom_bodyid[g]).name == f"hand_{side}_tip"
+        ]
+        assert geoms
+        for g in geoms:
+            vertices = models[1].mesh(models[1].geom_dataid[g])
+            first, count = vertices.vertadr[0], vertices.vertnum[0]
+            turn = states[1].geom_xmat[g].reshape(3, 3)
+            urdf = states[1].geom_xpos[g] + models[1].mesh_vert[first : first + count] @ turn.T
+            np.testing.assert_allclose(urdf, mesh, atol=1e-6)
+
+
+def test_realize_is_the_compiled_module():
+    robot = draft_core.load(REACHER)
+    assert robot.compile(DESIGN, gates=False).drift < 1e-9
+    realized = robot.realize(DESIGN)
+    model = robot.compile(DESIGN, gates=False).model
+    np.testing.assert_allclose(realized.body_mass, model.body_mass, rtol=1e-12)

@@ -34,7 +34,8 @@ else:
 for folder in folders:
     robot = draft_core.load(folder)
     robot.compile()
-    design = {name: p.value for name, p in robot.parameters.items()}
+    given = robot.tree.parameters.entries
+    design = {e.name: e.stated for e in given if type(e.stated) is float and not e.fixed}
     jax.make_jaxpr(robot.realize)(design)
 """
 

@@ -91,7 +91,7 @@ def masses() -> tuple[float, float, float]:
     tree = biped()
     env = tree.resolve()
     fields = quantities(tree, env)
-    model = compile_xml(tree, robot_xml(tree, fields, drawing(tree, env)))
+    model = compile_xml(tree, robot_xml(tree, fields, drawing(tree, env, fields)))
     trunk = sum(float(model.body(name).mass[0]) for name in ("trunk", "tail"))
     return trunk, 2 * (hip_mass() + knee_mass()), float(model.body_mass.sum()) - 0.05
 
