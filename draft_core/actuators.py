@@ -22,6 +22,8 @@ def with_actuators(links: Mapping[str, Link]) -> dict[str, Link]:
     for link in links.values():
         if link.motor is None or link.motor.kind is None or link.joint is None:
             continue
+        if not link.motor.has_body:
+            continue
         carrier = link.motor.carrier or link.parent
         if carrier is None or carrier not in links:
             raise DraftError(

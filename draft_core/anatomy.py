@@ -32,7 +32,7 @@ class Parts:
         index: the place of each among all solids of the tree, for ``solid_mass``.
         trunk: the root's lofted mesh, if it has one.
         motors: the motor classes that joints use, by key.
-        drives: joints driven by a motor class: (link, class).
+        drives: joints driven by a motor class that is a solid of its own: (link, class).
     """
 
     solids: tuple[Solid, ...]
@@ -53,14 +53,15 @@ def parts(tree: RobotTree) -> Parts:
         for solid in link.solids
     ]
     plain = [(i, *item) for i, item in enumerate(every) if item[2].shape and item[2].size]
-    drives = [(x, x.motor.kind) for x in tree.links if x.motor and x.motor.kind]
+    driven = [(x, x.motor, x.motor.kind) for x in tree.links if x.motor and x.motor.kind]
+    drives = [(link, kind) for link, motor, kind in driven if motor.has_body]
     return Parts(
         solids=tuple(solid for *_, solid in plain),
         links=tuple(link for _, _, link, _ in plain),
         body=np.array([body for _, body, _, _ in plain], dtype=int),
         index=np.array([i for i, *_ in plain], dtype=int),
         trunk=next((s for s in tree.meshes if s.mesh is not None), None),
-        motors={kind.key: kind for _, kind in drives},
+        motors={kind.key: kind for *_, kind in driven},
         drives=tuple(drives),
     )
 

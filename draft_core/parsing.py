@@ -10,6 +10,7 @@ from draft_core.actuators import with_actuators
 from draft_core.context import POPULATIONS, Context
 from draft_core.errors import DraftError, close_match, known_names
 from draft_core.expansion import MAX_NODES, Source, expanded
+from draft_core.expressions import Expression, is_expression
 from draft_core.mirror import mirrored_link
 from draft_core.modules import KEYS as MODULE_KEYS
 from draft_core.modules import Module, mirrored_module, module_of
@@ -42,7 +43,10 @@ def parse_folder(folder: str | Path, overrides: Overrides = None) -> RobotTree:
     parameters = parse_parameters(stated)
     constants = parameters.resolve()
     top = Section(read_mapping(path, "tree.yaml"), "tree.yaml", TOP_KEYS)
-    name = check_name(top.require("robot", path.name), "tree.yaml, robot")
+    called = top.require("robot", path.name)
+    if is_expression(called):
+        called = Expression(called, "tree.yaml, robot").evaluate(constants)
+    name = check_name(called, "tree.yaml, robot")
     population = top.word("population", POPULATIONS) if "population" in top else None
     nodes = top.require("nodes", "{body: {primitive: root, ...}}")
     source = Source(stated, constants)

@@ -197,6 +197,7 @@ class Motor:
         place: its centre and axis in the carrier's frame; None for the joint's own.
         shift: how far it is moved along its axis [m].
         may_enter_root: whether its cylinder may lie inside the root's mesh.
+        has_body: whether there is a cylinder; a module's own bodies hold its motors' masses.
     """
 
     name: str
@@ -208,6 +209,7 @@ class Motor:
     place: Pose | None = None
     shift: Scalar | None = None
     may_enter_root: bool = False
+    has_body: bool = True
 
 
 @dataclass(frozen=True)

@@ -315,7 +315,7 @@ class _Builder:
         motor = self._motor(bare, joint, section)
         driven = parts.with_class(bare, motor) or bare
         if motor is not None and motor.carrier is None:
-            motor = replace(motor, kind=None)  # its mass is in the module's
+            motor = replace(motor, has_body=False)  # its mass is in the module's
         own = {
             key: Scalar(value, where)
             for key, value in joint.numbers.items()

@@ -284,6 +284,18 @@ def test_overridden_joints_take_numbers_and_motors(tmp_path: Path):
     assert heavier.body("hand_r").mass[0] == pytest.approx(before.body("hand_r").mass[0] + more)
 
 
+def test_gates_judge_the_class_of_a_modules_joint(tmp_path: Path):
+    # A class that only a module's joint used was invisible: 1000 N m passed for a finger.
+    def change(nodes: dict[str, Any]) -> None:
+        nodes["hand_l"] |= {"joints": {"curl": {"motor": "S"}}}
+
+    folder = written(tmp_path, change)
+    assert draft_core.load(folder).check().is_feasible
+    report = draft_core.load(folder, {"motors.S.peak_torque": 1000.0, "motors.S.gear": 2.0}).check()
+    assert "motors.S" in report.refusal()
+    assert report.motors[0].joints == ("hand_l_curl", "hand_r_curl")
+
+
 def test_a_star_overrides_all_that_the_node_does_not_name(tmp_path: Path):
     every = {"motor": {"limit": 7}, "damping": 0.4}
     own = {"curl": {"damping": 0.6}, "slider": {"motor": {"limit": 9}}}
