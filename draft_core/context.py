@@ -1,5 +1,6 @@
 """What the parser of one node may look at besides the node: the rest of the folder."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from draft_core.errors import DraftError, close_match, known_names
 from draft_core.expressions import Expression, is_expression, shorten
 from draft_core.motors import MotorClass
 from draft_core.parameters import ParameterTable
+from draft_core.segments import segments
 
 POPULATIONS = ("humanoid", "quadruped")
 
@@ -32,6 +34,11 @@ class Context:
     population: str | None
     nodes: Mapping[str, Any]
     mesh: Mapping[str, Any]
+
+    @functools.cached_property
+    def segments(self) -> dict[str, tuple[str, ...]]:
+        """The nodes of each structural segment, by its main node."""
+        return segments(self.nodes)
 
     def value(self, text: str) -> Any:
         """Return what an expression says at the nominal parameters; other text as it is."""

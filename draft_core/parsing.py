@@ -16,7 +16,7 @@ from draft_core.modules import KEYS as MODULE_KEYS
 from draft_core.modules import Module, mirrored_module, module_of
 from draft_core.overrides import Overrides, merged
 from draft_core.parameters import parse_parameters
-from draft_core.primitives import PRIMITIVES
+from draft_core.primitives import PRIMITIVES, members
 from draft_core.reading import read_mapping, robot_folder
 from draft_core.section import Section, check_name
 from draft_core.sensor_parsing import parse_sensors
@@ -85,7 +85,7 @@ def _modules(nodes: Any, context: Context) -> list[Module]:
     for name, section in mirrors.items():
         source = _source(section, links, mirrors)
         parent = section.data.get("parent") or images.get(str(source.parent), source.parent)
-        modules[name] = _image(name, modules[source.name], parent, images)
+        modules[name] = _image(name, modules[source.name], parent, images, context)
     result = [modules[name] for name in stated]
     names = [link.name for module in result for link in module.links]
     _no_two("node", names)
@@ -103,12 +103,15 @@ def _images(mirrors: dict[str, Section], modules: dict[str, Module]) -> dict[str
     return images
 
 
-def _image(name: str, module: Module, parent: str | None, images: dict[str, str]) -> Module:
+def _image(
+    name: str, module: Module, parent: str | None, images: dict[str, str], context: Context
+) -> Module:
     """Return the mirror image of what a node adds."""
     source = module.links[0]
     if source.primitive == MODULE:
         return mirrored_module(name, source.name, module, parent, images, _where(name))
-    return Module((mirrored_link(name, source, parent, images, _where(name)),))
+    link = mirrored_link(name, source, parent, images, _where(name))
+    return Module((members.image(link, context),))
 
 
 def _no_more(count: int) -> None:

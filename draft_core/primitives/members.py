@@ -5,6 +5,7 @@ Where several nodes form one segment (`member_of`), each takes a share by its ow
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from draft_core.context import Context
@@ -12,7 +13,7 @@ from draft_core.errors import DraftError, close_match, known_names
 from draft_core.expressions import shorten
 from draft_core.formula import Formula
 from draft_core.section import Section
-from draft_core.tree import Leaf, Scalar, Segment, leaf
+from draft_core.tree import Leaf, Link, Scalar, Segment, leaf
 from draft_core.trends import structure
 
 MASS_KEYS = ("mass", "density", "segment", "segment_length", "member_of")
@@ -39,19 +40,39 @@ def mass(name: str, section: Section, context: Context) -> Mass:
     if stated[0] in ("mass", "density"):
         return section.scalar("mass", "positive"), section.scalar("density", "positive"), None
     main = name if stated == ["segment"] else _main(section, context)
+    share, segment = _share(name, main, context, section.at(stated[0]))
+    return share, None, segment
+
+
+def image(link: Link, context: Context) -> Link:
+    """Return a mirror image with the mass that it has in its own segment.
+
+    Its original shares its segment with other members than the image where only one side has a
+    mirror image, as two images of one main node or members on either side of a main node in the
+    middle.
+    """
+    main = next((m for m, names in context.segments.items() if link.name in names), None)
+    if main is None:
+        return link
+    solids = []
+    for solid in link.solids:
+        if solid.segment is not None and solid.mass is not None:
+            mass, _ = _share(link.name, main, context, solid.mass.where)
+            solid = replace(solid, mass=mass)
+        solids.append(solid)
+    return replace(link, solids=tuple(solids))
+
+
+def _share(name: str, main: str, context: Context, at: str) -> tuple[Scalar, Segment]:
+    """Return the mass of one member of the segment of a main node, and whose trend gives it."""
     segment, length = _segment(main, context)
-    others = [
-        _own_length(member, context)
-        for member, data in context.nodes.items()
-        if member != name and (member == main or _field(data, "member_of") == main)
-    ]
+    others = [_own_length(m, context) for m in context.segments[main] if m != name]
     own = _own_length(name, context)
     share = ", shared by length" if others else ""
     text = structure.member_rule(segment.population, segment.name) + share
     options = (segment.population, segment.name)
-    at = section.at(stated[0])
     formula = Formula(text, _member_mass, (length, own, *others), options, at)
-    return Scalar(formula, at, "positive"), None, segment
+    return Scalar(formula, at, "positive"), segment
 
 
 def _member_mass(length: Any, own: Any, *rest: Any) -> Any:
@@ -60,14 +81,10 @@ def _member_mass(length: Any, own: Any, *rest: Any) -> Any:
     return whole * (own / sum(others, own)) if others else whole
 
 
-def _field(data: object, key: str) -> Any:
-    return data.get(key) if isinstance(data, dict) else None
-
-
 def _main(section: Section, context: Context) -> str:
     main = section.data["member_of"]
-    segments = [n for n, data in context.nodes.items() if _field(data, "segment") is not None]
-    if main not in segments:
+    segments = context.segments
+    if not isinstance(main, str) or main not in segments:
         raise DraftError(
             f"{section.at('member_of')} is {shorten(repr(main))}, which is no node with a segment"
             f"{close_match(str(main), segments)}. There are: {known_names(segments)}."
@@ -77,8 +94,7 @@ def _main(section: Section, context: Context) -> str:
 
 def _segment(main: str, context: Context) -> tuple[Segment, Leaf]:
     """Return the class and the length of the segment whose main node is given."""
-    where = f"tree.yaml, node {main!r}"
-    data = context.nodes[main]
+    data, where = _stated(main, context)
     population = context.needs_population(where)
     name = context.text(data["segment"], f"{where}, segment")
     try:
@@ -90,13 +106,21 @@ def _segment(main: str, context: Context) -> tuple[Segment, Leaf]:
     return Segment(population, name), _own_length(main, context)
 
 
+def _stated(name: str, context: Context) -> tuple[dict[str, Any], str]:
+    """Return what the file states of a node, and where: of a mirror image, at its original."""
+    data = context.nodes[name]
+    if "mirror_of" in data:
+        name = data["mirror_of"]
+    return context.nodes[name], f"tree.yaml, node {name!r}"
+
+
 OWN_LENGTH: dict[str, Callable[[dict[str, Any], str], Leaf]] = {}  # filled by the primitives
 
 
 def _own_length(name: str, context: Context) -> Leaf:
     """Return how long a node is, from what the file states."""
-    data, where = context.nodes[name], f"tree.yaml, node {name!r}"
-    primitive = _field(data, "primitive")
+    data, where = _stated(name, context)
+    primitive = data.get("primitive")
     if primitive not in OWN_LENGTH:
         raise DraftError(
             f"{where} is a {primitive!r}, which has no length of its own; segments are made of: "
