@@ -203,7 +203,7 @@ class _InterruptedSaving(Exception):
 def _saved(solution: Solution, folder: Path, command: str) -> tuple[str, ...]:
     """Save a solution and return what could not be drawn of it."""
     from codesign.storage import save
-    from codesign.swap import identity
+    from draft_core.swap import identity
 
     before = identity(folder)
     try:

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codesign.errors import SolutionError
-from codesign.swap import write_whole
+from draft_core.swap import write_whole
 
 if TYPE_CHECKING:
     from codesign.solution import Solution

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
-import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from codesign.errors import SolutionError
-from codesign.swap import clear_leftovers
+from draft_core.swap import clear_leftovers, entries, why_not_replaceable
+from draft_core.written import foreign
 
 #: What a solve writes under --out, besides further files of robot_source/ that solution.json names.
 RESULT_FILES = frozenset(
@@ -44,7 +44,9 @@ def check_result_folder(folder: Path) -> None:
     try:
         if folder.exists() and not folder.is_dir():
             raise SolutionError(f"cannot write to '{folder}': it is a file; give a folder")
-        _check_replaceable(folder)
+        reason = why_not_replaceable(folder)
+        if reason is not None:
+            raise SolutionError(f"cannot write to '{folder}': {reason}")
         clear_leftovers(folder)
         if folder.is_dir():
             _check_content(folder)
@@ -58,58 +60,43 @@ def check_result_folder(folder: Path) -> None:
         raise SolutionError(f"cannot write to {str(folder)!r}: {error}") from None
 
 
-def _check_replaceable(folder: Path) -> None:
-    """A result changes places with the one before it: not under a shell, nor a mounted disk."""
-    here, target = Path.cwd().resolve(), folder.resolve()
-    if here.is_relative_to(target):
-        raise SolutionError(
-            f"cannot write to '{folder}': it is the folder you are in, which a result would "
-            "replace; give a folder below it"
-        )
-    if os.path.ismount(target):
-        raise SolutionError(
-            f"cannot write to '{folder}': it is where a disk is mounted; give a folder below it"
-        )
-
-
 def _check_content(folder: Path) -> None:
     record = read_record(folder)
-    own = RESULT_FILES | _named_files(record)
-    names = list(_entries(folder))
-    foreign = sorted(name for name in names if not _is_own(name, own))
-    if names and (foreign or record is None):
-        shown = ", ".join((foreign or sorted(names))[:3])
+    names = list(entries(folder))
+    strange = set(_strange(folder, record, names))
+    found = sorted(name for name in names if name in strange or not _is_own(name, record))
+    if names and (found or record is None):
+        shown = ", ".join((found or sorted(names))[:3])
         raise SolutionError(
-            f"cannot write to '{folder}': it holds {shown}, which no solve wrote; "
-            "give a new or empty folder"
+            f"cannot write to '{folder}': it holds {shown}, which no solve wrote, or not as it is "
+            "now; give a new or empty folder"
         )
 
 
-def _entries(folder: Path) -> Iterator[str]:
-    """Yield files and empty folders below a folder; a link is an entry, not what it points to."""
-
-    def refuse(error: OSError) -> None:
-        raise error
-
-    for place, folders, files in os.walk(folder, onerror=refuse):
-        below = Path(place).relative_to(folder)
-        links = [name for name in folders if (Path(place) / name).is_symlink()]
-        yield from ((below / name).as_posix() for name in (*files, *links))
-        if not folders and not files and below.parts:
-            yield f"{below.as_posix()}/"
+def _strange(folder: Path, record: dict[str, Any] | None, names: list[str]) -> Iterator[str]:
+    """Yield files that are not as they were written: of the robot, and of its source."""
+    robot = folder / "robot"
+    if robot.is_dir() and not robot.is_symlink():
+        yield from (f"robot/{name}" for name in foreign(robot))
+    for name, digest in _digests(record).items():
+        path = folder / name
+        if name in names and not path.is_symlink() and path.is_file():
+            if hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+                yield name
 
 
-def _is_own(name: str, own: frozenset[str]) -> bool:
+def _is_own(name: str, record: dict[str, Any] | None) -> bool:
+    """Tell whether a solve writes a file of this name; those of the robot tell it themselves."""
     is_draft = name.startswith((".report.html.", _TRIAL))
-    is_mesh = re.fullmatch(r"robot/assets/[\w.-]+", name) is not None
-    is_own = name.removesuffix(".part") in own or name in ("robot/", "robot_source/")
-    return is_draft or is_mesh or is_own
+    is_own = name.removesuffix(".part") in RESULT_FILES or name in ("robot/", "robot_source/")
+    is_source = name.startswith("robot_source/") and name in _digests(record)
+    return is_draft or is_own or is_source or name.startswith("robot/")
 
 
-def _named_files(record: dict[str, Any] | None) -> frozenset[str]:
+def _digests(record: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the digests of the robot's files and the trajectory that solution.json states."""
     named = (record or {}).get("sha256")
-    files = named if isinstance(named, dict) else {}
-    return frozenset(name for name in files if name.startswith("robot_source/"))
+    return named if isinstance(named, dict) else {}
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:

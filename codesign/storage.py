@@ -23,7 +23,7 @@ from codesign.replay import Replay
 from codesign.result_folder import check_result_folder
 from codesign.solution import Solution
 from codesign.solve.status import SolveStatus
-from codesign.swap import replacing
+from draft_core.swap import replacing
 from codesign.terrain import FLAT
 from draft_core import Robot
 from draft_core.errors import DraftError

@@ -1,6 +1,5 @@
 """Compiling: a design becomes a MuJoCo model and, if asked, a folder, whole or not at all."""
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 import yaml
 
 from draft_core.derived import body_frames, derived, structure
-from draft_core.errors import DraftError, known_names
+from draft_core.errors import DraftError
 from draft_core.feasibility import FeasibilityReport, feasibility
 from draft_core.formula import Formula
 from draft_core.meshes import mesh_topology
@@ -21,16 +20,13 @@ from draft_core.parameters import Entry
 from draft_core.quantities import OWN_FIELDS, quantities, speed_limits
 from draft_core.tree import RobotTree
 from draft_core.urdf import robot_urdf, why_no_urdf
+from draft_core.written import INDEX, check_folder, write_folder
 
 #: libyaml's dumper where PyYAML was built with it: ten times quicker, and as safe.
 _SafeDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 MAX_DRIFT = 1e-9  # relative, of the fields we state
 # Of the fields MuJoCo derives: it takes frames within 1e-6 of each other for one frame.
 MAX_DERIVED_DRIFT = 1e-5
-FILES = (
-    *("robot.xml", "scene.xml", "robot.urdf", "assets"),
-    *("parameters_resolved.yaml", "feasibility_report.yaml"),
-)
 
 
 class Refused(DraftError):
@@ -72,7 +68,7 @@ def compile_robot(
     Args:
         tree: the robot.
         design: parameter values by (dotted) name.
-        out: folder to write `FILES` to; it may be new, empty, or hold what an earlier call wrote.
+        out: folder to write to; it may be new, empty, or hold what an earlier call wrote.
         gates: whether the feasibility filter decides; without it nothing is refused but what
             cannot exist.
 
@@ -82,7 +78,7 @@ def compile_robot(
             was written, or the folder cannot be written. Nothing is then left behind.
     """
     if out is not None:
-        _check_writable(Path(out))
+        check_folder(Path(out))
     given = {
         name: float(value) if is_jax(value) else value for name, value in (design or {}).items()
     }
@@ -103,7 +99,7 @@ def compile_robot(
         files: dict[str, str | bytes] = {
             "robot.xml": xml,
             "scene.xml": scene_xml(tree),
-            "parameters_resolved.yaml": parameters_text(tree, env, given),
+            INDEX: parameters_text(tree, env, given),
             **_meshes(tree, shown),
         }
         if why_no_urdf(tree) is None:
@@ -126,7 +122,7 @@ def write_refused(
     """
     given = {name: float(value) for name, value in design.items()}
     parameters = parameters_text(tree, tree.resolve(given), given)
-    files = {"parameters_resolved.yaml": parameters, "feasibility_report.yaml": report.to_yaml()}
+    files = {INDEX: parameters, "feasibility_report.yaml": report.to_yaml()}
     write_folder(out, files)
 
 
@@ -246,55 +242,3 @@ def _source(tree: RobotTree, entry: Entry, given: Mapping[str, float]) -> str:
     if entry.name in given or entry.name in tree.overridden:
         return "override"
     return "trend" if isinstance(entry.stated, Formula) else "parameters.yaml"
-
-
-def _check_writable(out: Path) -> None:
-    """Refuse a folder that holds anything we did not write."""
-    if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise DraftError(f"cannot write to '{out}': it is not a folder; give a new or empty one.")
-    if not out.exists():
-        return
-    names = {path.name for path in out.iterdir()}
-    ours = any(_is_generated(out / name) for name in ("robot.xml", "parameters_resolved.yaml"))
-    if names and not (ours and names <= {*FILES}):
-        foreign = sorted(names - {*FILES}) or sorted(names)
-        raise DraftError(
-            f"cannot write to '{out}': it holds {known_names(foreign, 3)}, which no earlier "
-            "compile wrote; give a new or empty folder."
-        )
-
-
-def _is_generated(path: Path) -> bool:
-    return path.is_file() and GENERATOR in path.read_text("utf-8", errors="replace")[:300]
-
-
-def write_folder(out: Path, files: Mapping[str, str | bytes]) -> None:
-    """Write a folder so that it appears whole or not at all.
-
-    The files go to a new folder beside it, which then takes its name; an earlier output moves
-    aside first and comes back if that fails.
-
-    Raises:
-        DraftError: the folder holds other things, or the disk refuses.
-    """
-    _check_writable(out)
-    try:
-        out = out.absolute()
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
-            new, old = Path(scratch) / "new", Path(scratch) / "old"
-            new.mkdir()
-            for name, content in files.items():
-                path = new / name
-                path.parent.mkdir(exist_ok=True)
-                path.write_bytes(content.encode() if isinstance(content, str) else content)
-            if out.exists():
-                out.rename(old)
-            try:
-                new.rename(out)
-            except OSError:
-                if old.exists():
-                    old.rename(out)
-                raise
-    except OSError as error:
-        raise DraftError(f"cannot write to '{out}': {error.strerror or error}.") from None

@@ -412,7 +412,7 @@ def test_an_interrupt_while_saving_tells_what_is_true(hover, tmp_path, capsys, m
 
     assert "saving: nothing is written" in told("codesign.storage._write_result")
     assert not (tmp_path / "o").exists()
-    assert "'{}' holds the new result".format(tmp_path / "o") in told("codesign.swap._restore")
+    assert "'{}' holds the new result".format(tmp_path / "o") in told("draft_core.swap._restore")
     assert main(["show", str(tmp_path / "o")]) == 0
     capsys.readouterr()
     assert "'{}' is as it was".format(tmp_path / "o") in told("codesign.storage._write_result")

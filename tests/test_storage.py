@@ -29,7 +29,7 @@ from codesign.replay import Replay
 from codesign.result_folder import RESULT_FILES, check_result_folder
 from codesign.solution import Solution
 from codesign.storage import ARRAYS
-from codesign.swap import clear_leftovers, replacing
+from draft_core.swap import clear_leftovers, replacing
 from tests.support import ROOT
 
 
@@ -194,7 +194,7 @@ def test_an_error_while_two_folders_change_places_puts_the_old_one_back(tmp_path
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
 def test_a_killed_save_leaves_the_old_result_and_does_not_block_the_next(push, result):
     code = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom codesign.swap import replacing\n"
+        "import os, signal, sys\nfrom pathlib import Path\nfrom draft_core.swap import replacing\n"
         "with replacing(Path(sys.argv[1])) as stage:\n"
         "    (stage / 'solution.json').write_text('{')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -211,9 +211,9 @@ def test_a_killed_save_leaves_the_old_result_and_does_not_block_the_next(push, r
 def test_a_run_killed_between_two_renames_is_undone(result):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.getpid", lambda: 2**22 + 1)  # above the largest process id of Linux
-        patch.setattr("codesign.swap._restore", lambda *a: None)
+        patch.setattr("draft_core.swap._restore", lambda *a: None)
         patch.setattr("shutil.rmtree", lambda *a, **k: None)
-        patch.setattr("codesign.swap._exchange", lambda new, old, s: old.rename(s / "old000"))
+        patch.setattr("draft_core.swap._exchange", lambda new, old, s: old.rename(s / "old000"))
         with replacing(result):
             pass
     assert not result.exists()

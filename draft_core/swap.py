@@ -35,17 +35,64 @@ def replacing(folder: Path) -> Iterator[Path]:
         OSError: the disk refuses; `folder` is as it was.
     """
     target = folder.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    clear_leftovers(target)
-    scratch = Path(tempfile.mkdtemp(prefix=f"{_mark(target)}{os.getpid()}-", dir=target.parent))
+    with _parents(target):
+        clear_leftovers(target)
+        scratch = Path(tempfile.mkdtemp(prefix=f"{_mark(target)}{os.getpid()}-", dir=target.parent))
+        try:
+            new = scratch / "new"
+            new.mkdir()
+            yield new
+            _exchange(new, target, scratch)
+        finally:
+            _restore(scratch, target)
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _parents(target: Path) -> Iterator[None]:
+    """Make the folders above one, and remove those that were not there if the block fails."""
+    made: list[Path] = []
     try:
-        new = scratch / "new"
-        new.mkdir()
-        yield new
-        _exchange(new, target, scratch)
-    finally:
-        _restore(scratch, target)
-        shutil.rmtree(scratch, ignore_errors=True)
+        made += [place for place in target.parents if not place.exists()]
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for place in made:
+            with contextlib.suppress(OSError):
+                place.rmdir()
+        raise
+
+
+def why_not_replaceable(folder: Path) -> str | None:
+    """Return why a folder cannot be replaced: a shell is in it, or a disk is mounted there.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
+    target = folder.resolve()
+    if Path.cwd().resolve().is_relative_to(target):
+        return "it is the folder you are in, which would be replaced; give a folder below it"
+    if os.path.ismount(target):
+        return "it is where a disk is mounted; give a folder below it"
+    return None
+
+
+def entries(folder: Path) -> Iterator[str]:
+    """Yield files and empty folders below a folder; a link is an entry, not what it points to.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for place, folders, files in os.walk(folder, onerror=refuse):
+        below = Path(place).relative_to(folder)
+        links = [name for name in folders if (Path(place) / name).is_symlink()]
+        yield from ((below / name).as_posix() for name in (*files, *links))
+        if not folders and not files and below.parts:
+            yield f"{below.as_posix()}/"
 
 
 def clear_leftovers(folder: Path) -> None:
