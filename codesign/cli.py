@@ -52,6 +52,7 @@ def solve_command(
     starts: Annotated[
         int, typer.Option(help="Seeds to try, from --seed on; the best is kept.")
     ] = 1,
+    jobs: Annotated[int, typer.Option(help="Starts solved at the same time.")] = 1,
     knots: Annotated[int | None, typer.Option(help="Knots, instead of the problem's own.")] = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall time [s].")] = None,
     settings: Settings = None,
@@ -73,7 +74,7 @@ def solve_command(
     folder = out if out is not None else Path("out") / _folder_name(problem, kind)
     check_result_folder(folder)
     with _user_code(task):
-        solution = _solve(task, seed, starts, time_limit, quiet)
+        solution = _solve(task, seed, starts, jobs, time_limit, quiet)
     command = _command_again(problem, seed, starts, time_limit, given, out)
     for note in _saved(solution, folder, command):
         _warn(note)
@@ -272,11 +273,11 @@ def _folder_name(source: str, kind: type) -> str:
 
 
 def _solve(
-    task: Problem, seed: int, starts: int, time_limit: float | None, quiet: bool
+    task: Problem, seed: int, starts: int, jobs: int, time_limit: float | None, quiet: bool
 ) -> Solution:
     options: dict[str, Any] = {"seed": seed, "time_limit": time_limit}
     if starts != 1:
-        options["starts"] = starts
+        options |= {"starts": starts, "jobs": jobs}
     if quiet:
         options["progress"] = lambda progress: None
     return task.solve(**options)
@@ -327,6 +328,8 @@ def _replay_note(folder: Path) -> str:
 
 def _summary(solution: Solution) -> str:
     """Verdict, design and effort of a solve, for a terminal."""
+    from codesign.solve.starts_record import sentence
+
     verdict = str(solution.status).replace("_", " ")
     rows = [
         [name, f"{item.value:.6g}", item.unit, f"{item.lower:g} to {item.upper:g}"]
@@ -342,6 +345,7 @@ def _summary(solution: Solution) -> str:
         f"{solution.iterations} iterations, {solution.wall_s:.1f} s, "
         f"of which building {solution.build_s:.1f} s",
         *(f"note: {note}" for note in solution.notes),
+        *([sentence(solution.starts)] if solution.starts else []),
     ]
     return "\n".join(lines)
 

@@ -18,6 +18,7 @@ from codesign.audit import Audit, Violation
 from codesign.errors import SolutionError
 from codesign.physics import EnergyAudit
 from codesign.solution import DesignValue, PhaseRecord
+from codesign.solve.starts_record import StartRecord
 from codesign.solve.status import SolveStatus
 
 if TYPE_CHECKING:
@@ -48,6 +49,19 @@ class _Phase(msgspec.Struct):
     objective: Number
     violation: Number
     seconds: float
+
+
+class _Start(msgspec.Struct):
+    """`codesign.solve.starts_record.StartRecord`."""
+
+    seed: int
+    status: str
+    success: bool
+    objective: Number
+    design: dict[str, Number]
+    iterations: int
+    wall_s: float
+    message: str
 
 
 class _Energy(msgspec.Struct):
@@ -89,6 +103,7 @@ class Record(msgspec.Struct):
     markers: dict[str, list[Number]]
     versions: dict[str, str]
     sha256: dict[str, str]
+    starts: list[_Start] = []
 
     def audit(self) -> Audit:
         """Return the verdict it tells."""
@@ -106,6 +121,19 @@ class Record(msgspec.Struct):
             energy=EnergyAudit(*(np.array([number(x) for x in work]) for work in works)),
             objective=number(self.objective),
             objective_gap=number(self.objective_gap),
+        )
+
+    def outcomes(self) -> tuple[StartRecord, ...]:
+        """Return what came of each start."""
+        return tuple(
+            StartRecord(
+                **{
+                    **msgspec.structs.asdict(row),
+                    "objective": number(row.objective),
+                    "design": {name: number(value) for name, value in row.design.items()},
+                }
+            )
+            for row in self.starts
         )
 
     def stages(self) -> tuple[PhaseRecord, ...]:
@@ -160,6 +188,7 @@ def encode(solution: Solution, digests: Mapping[str, str]) -> str:
         "markers": {str(name): list(point) for name, point in solution.markers.items()},
         "versions": dict(solution.versions),
         "sha256": dict(digests),
+        "starts": [asdict(row) for row in solution.starts],
     }
     return json.dumps(_finite(record), indent=2, allow_nan=False) + "\n"
 

@@ -15,6 +15,7 @@ from codesign.audit import CONTACT_WORK_SHARE, ENERGY_NOTE_SHARE, Audit, audit
 from codesign.errors import ProblemError, SolutionError
 from codesign.solve.checks import dry_friction_joints
 from codesign.solve.starts import unlimited_hinges
+from codesign.solve.starts_record import StartRecord
 from codesign.solve.status import IMPOSSIBLE, NO_MINIMUM, STOPPED, SolveStatus, meaning_of
 from draft_core.errors import DraftError
 
@@ -92,6 +93,7 @@ class Solution:
         question: the problem in a sentence.
         markers: points of the world to show in pictures, name → (x, y, z); [m].
         versions: versions of the packages that made it.
+        starts: what came of each random start, where there were several.
     """
 
     problem: str
@@ -122,6 +124,7 @@ class Solution:
     question: str = ""
     markers: Mapping[str, Sequence[float]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    starts: tuple[StartRecord, ...] = ()
 
     @property
     def success(self) -> bool:

@@ -23,11 +23,11 @@ from codesign.replay import Replay
 from codesign.result_folder import check_result_folder
 from codesign.solution import Solution
 from codesign.solve.status import SolveStatus
-from draft_core.swap import replacing
 from codesign.terrain import FLAT
 from draft_core import Robot
 from draft_core.errors import DraftError
 from draft_core.export import Refused, write_refused
+from draft_core.swap import replacing
 
 SOURCE = "robot_source"
 RESOLVED = "robot/parameters_resolved.yaml"
@@ -293,6 +293,7 @@ def _assemble(record: Record, arrays: Mapping[str, np.ndarray], robot: Robot) ->
         audit=record.audit(),
         notes=tuple(record.notes),
         phases=record.stages(),
+        starts=record.outcomes(),
         wall_s=record.wall_s,
         build_s=record.build_s,
         robot_folder=record.robot_folder,

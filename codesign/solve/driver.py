@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,10 @@ from codesign.solve.checks import (
 )
 from codesign.solve.homotopy import RELAXATIONS, Solvers, follow
 from codesign.solve.ipopt import Ipopt, Point, StopRequest, interrupt_stops
+from codesign.solve.parallel import Crashed, Outcome, parallel
 from codesign.solve.progress import Progress, ProgressFunction, TerminalProgress, default_progress
 from codesign.solve.starts import initial_point, variable_bounds
+from codesign.solve.starts_record import CRASHED, NO_ROBOT, StartRecord
 from codesign.tracing import evaluator
 from codesign.trajectory import PeakCollector, Trajectory
 from codesign.transcription import Layout, UserTerms, interval_function, user_terms
@@ -146,6 +148,7 @@ def solve(
     *,
     seed: int = 0,
     starts: int = 1,
+    jobs: int = 1,
     start: Solution | str | Path | None = None,
     time_limit: float | None = None,
     max_iterations: int = MAX_ITERATIONS,
@@ -157,7 +160,9 @@ def solve(
     Args:
         problem: the robot and the task.
         seed: seed of the first start; further starts use seed + 1, seed + 2, …
-        starts: number of random starts.
+        starts: number of random starts; what came of each is in the answer's `starts`.
+        jobs: processes that take starts at the same time; 1 solves them here, one by one. The
+            answer to a seed is the same.
         start: an earlier solution, or the folder of a saved one, to begin from instead of a random
             start.
         time_limit: wall time from the call on, at which the solver is stopped; building counts but
@@ -171,7 +176,7 @@ def solve(
         ProblemError: the problem is stated wrongly.
         SolverError: a setting is out of range.
     """
-    _check_settings(seed, starts, time_limit, max_iterations, relaxations)
+    _check_settings(seed, starts, jobs, time_limit, max_iterations, relaxations)
     from codesign.solution import checked_markers
 
     first = _solution_to_start_from(start)
@@ -181,47 +186,92 @@ def solve(
     report = default_progress() if progress is None else progress
     stop = StopRequest(began + time_limit if time_limit is not None else float("inf"))
     report(Progress("build"))
-    ready = problem.transcription
-    solvers = ready.solvers(max_iterations)
-    checked_markers(problem, ready.plant.space.as_dict(ready.plant.space.initial))
-    best: Solution | None = None
-    failure: ProblemError | None = None
+    seeds = range(seed, seed + starts)
+    if jobs > 1 and starts > 1:
+        checked_markers(problem, problem.plant.space.as_dict(problem.plant.space.initial))
+        options = {"start": first, "max_iterations": max_iterations, "relaxations": relaxations}
+        outcomes = parallel(problem, seeds, jobs, options, stop)
+    else:
+        ready = problem.transcription
+        solvers = ready.solvers(max_iterations)
+        checked_markers(problem, ready.plant.space.as_dict(ready.plant.space.initial))
+        since = began if starts == 1 else None
+        outcomes = _one_by_one(
+            problem, ready, solvers, seeds, first, relaxations, stop, report, since
+        )
     try:
         with interrupt_stops(stop):
-            for attempt in range(starts):
-                try:
-                    solution = _solve_once(
-                        problem,
-                        ready,
-                        solvers,
-                        seed + attempt,
-                        first,
-                        relaxations,
-                        stop,
-                        report,
-                        began,
-                    )
-                except ProblemError as error:  # this start ended at a design that is no robot
-                    failure = error
-                else:
-                    best = solution if best is None or _is_better(solution, best) else best
-                if stop:
-                    break
+            return _best(outcomes, starts, report, began)
     finally:
         if isinstance(report, TerminalProgress):
             report.close()
+
+
+def _one_by_one(
+    problem: Problem,
+    ready: Transcription,
+    solvers: Solvers,
+    seeds: Iterable[int],
+    first: Solution | None,
+    relaxations: Sequence[float],
+    stop: StopRequest,
+    report: ProgressFunction,
+    since: float | None,
+) -> Iterator[Outcome]:
+    """Solve from one seed after the other, here; the first one even if there is no time.
+
+    ``since`` is when the only start began, building included; None for several.
+    """
+    for seed in seeds:
+        began = time.monotonic() if since is None else since
+        try:
+            found: Solution | Exception = _solve_once(
+                problem, ready, solvers, seed, first, relaxations, stop, report, began
+            )
+        except ProblemError as error:  # this start ended at a design that is no robot
+            found = error
+        yield seed, found, time.monotonic() - began
+        if stop:
+            return
+
+
+def _best(
+    outcomes: Iterable[Outcome], starts: int, report: ProgressFunction, began: float
+) -> Solution:
+    """Return the best of several solutions, with the records of all.
+
+    Raises:
+        CodesignError: no start came to a solution; the last one's reason.
+    """
+    best: Solution | None = None
+    failure: Exception | None = None
+    records: dict[int, StartRecord] = {}
+    for seed, found, seconds in outcomes:
+        if isinstance(found, Exception):
+            failure = found
+            status = CRASHED if isinstance(found, Crashed) else NO_ROBOT
+            records[seed] = StartRecord.without_solution(seed, status, str(found), seconds)
+        else:
+            records[seed] = StartRecord.of(found)
+            best = found if best is None or _is_better(found, best) else best
+        if starts > 1:
+            note = f"{len(records)} of {starts} starts"
+            note += f", best {best.objective:.4g} (seed {best.seed})" if best is not None else ""
+            report(Progress("starts", seconds=time.monotonic() - began, note=note))
     if best is None:
-        assert failure is not None
-        raise failure
-    return best
+        raise failure or SolverError("stopped before the first start")
+    if starts == 1:
+        return best
+    return replace(best, starts=tuple(records[seed] for seed in sorted(records)))
 
 
 def _check_settings(
-    seed: Any, starts: Any, time_limit: Any, max_iterations: Any, relaxations: Any
+    seed: Any, starts: Any, jobs: Any, time_limit: Any, max_iterations: Any, relaxations: Any
 ) -> None:
     for name, value, least in (
         ("seed", seed, 0),
         ("starts", starts, 1),
+        ("jobs", jobs, 1),
         ("max_iterations", max_iterations, 1),
     ):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:

@@ -14,12 +14,13 @@ class Progress:
     """One report of a running solve.
 
     Attributes:
-        phase: 'build', 'feasibility' or 'objective'.
+        phase: 'build', 'feasibility', 'objective' or, of several starts, 'starts'.
         relaxation: complementarity relaxation ε of the running stage.
         iteration: iterations so far, all stages together.
         objective: objective at the iterate.
         violation: largest scaled constraint violation at the iterate.
         seconds: wall time since the solve began; [s].
+        note: of phase 'starts': how many have ended, and the best so far.
     """
 
     phase: str
@@ -28,6 +29,7 @@ class Progress:
     objective: float = float("nan")
     violation: float = float("nan")
     seconds: float = 0.0
+    note: str = ""
 
 
 ProgressFunction = Callable[[Progress], None]
@@ -53,7 +55,7 @@ class TerminalProgress:
         if now - self._last < self._every and progress.phase == self._phase:
             return
         self._last, self._phase = now, progress.phase
-        text = f"{progress.phase:<12}"
+        text = f"{progress.phase:<12} {progress.note}"
         if progress.iteration:
             text += (
                 f" relaxation {progress.relaxation:7.0e}  iteration {progress.iteration:5d}"
