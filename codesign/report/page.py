@@ -42,6 +42,7 @@ _VERDICTS = {
     "time_limit": "Not finished: the time limit came first.",
     "interrupted": "Interrupted: this is the best point so far, not a result.",
     "numerical_failure": "Failed: the solver ran into numbers it could not handle.",
+    "refused": "Refused: the motion is found, but the filter says the robot cannot be built.",
     "not_physical": "Rejected: the motion takes energy out of its contacts, which no ground gives.",
 }
 
