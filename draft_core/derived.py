@@ -8,6 +8,7 @@ the tree alone. With J_b the Jacobian of body b's centre of mass (angular Jʳ, l
 The rest follows MuJoCo's definitions (engine_setconst.c: set0 and setStat).
 """
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from jaxtyping import Bool, Float, Int
 from draft_core import rotations
 from draft_core.errors import DraftError
 from draft_core.memo import once_per_tree
-from draft_core.namespace import namespace, stack
+from draft_core.namespace import joined, namespace, replaced
 from draft_core.tree import JOINT_DOFS, RobotTree
 
 Arrays = dict[str, Any]
@@ -47,6 +48,87 @@ class Structure:
     site_body: Int[np.ndarray, " nsite"]
     actuator: tuple[tuple[int | None, int | None], ...]
     above: Bool[np.ndarray, "nbody nbody"]
+
+    @functools.cached_property
+    def levels(self) -> list[tuple[Int[np.ndarray, " n"], Int[np.ndarray, " n"]]]:
+        """Bodies by their distance from the world, and each one's parent in the level before."""
+        depth = self.above.sum(axis=0) - 1
+        place = np.zeros(len(depth), dtype=int)
+        levels = []
+        for level in range(1, int(depth.max()) + 1):
+            bodies = np.flatnonzero(depth == level)
+            place[bodies] = np.arange(len(bodies))
+            levels.append((bodies, place[self.parent[bodies]]))
+        return levels
+
+    @functools.cached_property
+    def joint_body(self) -> Int[np.ndarray, " njnt"]:
+        """Body of each joint."""
+        return np.array([body for body, _, _ in self.joints], dtype=int)
+
+    @functools.cached_property
+    def dofs(self) -> "Dofs":
+        """How each dof moves."""
+        return _dofs(self)
+
+    @functools.cached_property
+    def average(self) -> Float[np.ndarray, "nv nv"]:
+        """Averages dofs' values over the three of a turn or a move."""
+        average = np.zeros((len(self.dof_body), len(self.dof_body)))
+        for _, kind, dof in self.joints:
+            width = min(JOINT_DOFS[kind], 3)
+            for first in range(dof, dof + JOINT_DOFS[kind], width):
+                average[first : first + width, first : first + width] = 1 / width
+        return average
+
+    @functools.cached_property
+    def near(self) -> Bool[np.ndarray, "nbody near"]:
+        """Whether a joint, and after these a geom, is counted to a body's size."""
+        bodies, owner = np.arange(len(self.parent))[:, None], self.joint_body
+        joint_near = (bodies == owner) | (bodies == self.parent[owner])
+        return np.concatenate([joint_near, bodies == self.geom_body], axis=1)
+
+    @functools.cached_property
+    def level_order(self) -> Int[np.ndarray, " nbody"]:
+        """Where each body is when they are sorted by level."""
+        return np.argsort(np.concatenate([[0], *(bodies for bodies, _ in self.levels)]))
+
+
+class Dofs(NamedTuple):
+    """How degrees of freedom move: about or along an axis of a body.
+
+    Attributes:
+        body: whose axis it is: the joint's, or the world's where a free joint moves (nv,).
+        axis: in that body's frame, where it is no joint's own (nv, 3).
+        stated: the dofs of hinges and slides, whose axes joints state.
+        joint: the joints of these.
+        turns: 1 for a dof that turns, 0 for one that moves (nv, 1).
+    """
+
+    body: Int[np.ndarray, " nv"]
+    axis: Float[np.ndarray, "nv 3"]
+    stated: Int[np.ndarray, " k"]
+    joint: Int[np.ndarray, " k"]
+    turns: Float[np.ndarray, "nv 1"]
+
+
+def _dofs(shape: Structure) -> Dofs:
+    rows: list[tuple[int, Any, bool]] = []
+    for body, kind, _ in shape.joints:
+        if kind == "free":
+            rows += [(0, axis, False) for axis in np.eye(3)]
+        if kind in ("free", "ball"):
+            rows += [(body, axis, True) for axis in np.eye(3)]
+        if kind in ("hinge", "slide"):
+            rows.append((body, np.zeros(3), kind == "hinge"))
+    own = [(dof, j) for j, (_, kind, dof) in enumerate(shape.joints) if kind in ("hinge", "slide")]
+    return Dofs(
+        np.array([body for body, _, _ in rows], dtype=int),
+        np.array([axis for _, axis, _ in rows], dtype=float).reshape(-1, 3),
+        np.array([dof for dof, _ in own], dtype=int),
+        np.array([joint for _, joint in own], dtype=int),
+        np.array([turns for _, _, turns in rows], dtype=float)[:, None],
+    )
 
 
 @once_per_tree
@@ -110,20 +192,20 @@ def derived(
         frames: what `body_frames` gives, if it is at hand.
     """
     reference = _reference(shape, fields, frames or body_frames(shape, fields))
-    linear, angular = _center_jacobians(shape, reference)
+    jacobian = _jacobians(reference.center, shape.moves, reference)
     xp = namespace(
-        linear, angular, fields["body_mass"], fields["body_fullinertia"], fields["dof_armature"]
+        jacobian, fields["body_mass"], fields["body_fullinertia"], fields["dof_armature"]
     )
-    mass = _mass_matrix(xp, shape, reference, linear, angular, fields)
+    mass = _mass_matrix(xp, reference, jacobian, fields)
     nv = len(shape.dof_body)
     inverse = _inverse(xp, mass)
     diagonal = xp.diagonal(mass) if nv else np.zeros(0)
     return {
         "body_subtreemass": shape.above @ fields["body_mass"],
         "dof_M0": diagonal,
-        "body_invweight0": _body_weights(xp, simple, linear, angular, inverse, fields),
+        "body_invweight0": _body_weights(xp, simple, jacobian, inverse, fields),
         "dof_invweight0": _dof_weights(xp, shape, simple, inverse, fields),
-        "actuator_acc0": _accelerations(xp, shape, reference, inverse, fields),
+        "actuator_acc0": _accelerations(shape, reference, inverse, fields),
         "stat.meaninertia": diagonal.mean() if nv else 1.0,
         "stat.meanmass": fields["body_mass"][1:].mean(),
         **_extent(shape, reference, fields),
@@ -134,79 +216,65 @@ def body_frames(
     shape: Structure, fields: Mapping[str, Any]
 ) -> tuple[Float[Any, "nbody 3"], Float[Any, "nbody 3 3"]]:
     """Return position [m] and orientation of each body in the world, all joints at zero."""
-    local = rotations.rotation(fields["body_quat"])
-    pos, turn = [fields["body_pos"][0]], [local[0]]
-    for body in range(1, len(shape.parent)):
-        parent = shape.parent[body]
-        pos.append(pos[parent] + turn[parent] @ fields["body_pos"][body])
-        turn.append(turn[parent] @ local[body])
-    return stack(pos), stack(turn)
+    pos, turn = fields["body_pos"], rotations.rotation(fields["body_quat"])
+    places, turns = [pos[:1]], [turn[:1]]
+    for bodies, parents in shape.levels:
+        outer = turns[-1][parents]
+        places.append(places[-1][parents] + rotations.turned(outer, pos[bodies]))
+        turns.append(outer @ turn[bodies])
+    return joined(*places)[shape.level_order], joined(*turns)[shape.level_order]
 
 
 def _reference(shape: Structure, fields: Mapping[str, Any], frames: tuple[Any, Any]) -> _Reference:
     pos, turn = frames
-    center = pos + namespace(turn, fields["body_ipos"]).einsum(
-        "bij,bj->bi", turn, fields["body_ipos"]
-    )
-    spin, slide, anchor = [], [], []
-    zero, eye = np.zeros(3), np.eye(3)
-    for joint, (body, kind, _) in enumerate(shape.joints):
-        if kind == "free":
-            spin += [zero] * 3
-            slide += list(eye)
-        if kind in ("free", "ball"):
-            spin += [turn[body][:, i] for i in range(3)]
-            slide += [zero] * 3
-        if kind in ("hinge", "slide"):
-            axis = turn[body] @ fields["jnt_axis"][joint]
-            spin.append(axis if kind == "hinge" else zero)
-            slide.append(axis if kind == "slide" else zero)
-        anchor += [pos[body]] * JOINT_DOFS[kind]
+    dofs = shape.dofs
+    own = fields["jnt_axis"][dofs.joint]
+    axis = rotations.turned(turn[dofs.body], replaced(dofs.axis, dofs.stated, own))
     return _Reference(
-        pos,
-        turn,
-        center,
-        stack(spin, (3,)),
-        stack(slide, (3,)),
-        stack(anchor, (3,)),
-        stack([pos[body] for body, _, _ in shape.joints], (3,)),
+        pos=pos,
+        turn=turn,
+        center=pos + rotations.turned(turn, fields["body_ipos"]),
+        spin=axis * dofs.turns,
+        slide=axis * (1 - dofs.turns),
+        anchor=pos[shape.dof_body],
+        joint_anchor=pos[shape.joint_body],
     )
+
+
+# ε_ijk, so that (s × r)_k = Σ s_i r_j ε_ijk
+_CROSS = np.zeros((3, 3, 3))
+for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    _CROSS[_i, _j, _k], _CROSS[_j, _i, _k] = 1.0, -1.0
 
 
 def _jacobians(
     points: Float[Any, "n 3"], moves: Bool[np.ndarray, "n nv"], reference: _Reference
-) -> tuple[Float[Any, "n nv 3"], Float[Any, "n nv 3"]]:
-    """Return linear and angular Jacobians of points moved by the given dofs."""
-    offset = points[:, None, :] - reference.anchor[None]
-    xp = namespace(offset, reference.spin)
-    linear = reference.slide[None] + xp.cross(reference.spin[None] + 0 * offset, offset)
-    mask = moves[:, :, None]
-    return linear * mask, reference.spin[None] * mask
-
-
-def _center_jacobians(shape: Structure, reference: _Reference) -> tuple[Any, Any]:
-    return _jacobians(reference.center, shape.moves, reference)
+) -> Float[Any, "nv n 6"]:
+    """Return the Jacobians, linear then angular, of points moved by the given dofs."""
+    offset = points[None, :, :] - reference.anchor[:, None, :]
+    spin = reference.spin
+    cross = (spin @ _CROSS.reshape(3, 9)).reshape(-1, 3, 3)
+    linear = reference.slide[:, None, :] + offset @ cross
+    xp = namespace(linear, spin)
+    angular = xp.broadcast_to(spin[:, None, :], linear.shape)
+    return xp.concatenate([linear, angular], axis=2) * moves.T[:, :, None]
 
 
 def _mass_matrix(
-    xp: Any,
-    shape: Structure,
-    reference: _Reference,
-    linear: Any,
-    angular: Any,
-    fields: Mapping[str, Any],
-) -> Any:
-    inertia = reference.turn @ fields["body_fullinertia"] @ reference.turn.swapaxes(-1, -2)
-    # Σ_b m_b L_b L_bᵀ + A_b J_b A_bᵀ as two products of matrices
-    translation = _rows(linear * fields["body_mass"][:, None, None]) @ _rows(linear).T
-    rotation = _rows(angular @ inertia) @ _rows(angular).T
-    armature = fields["dof_armature"]
-    return translation + rotation + armature * np.eye(len(shape.dof_body))
+    xp: Any, reference: _Reference, jacobian: Float[Any, "nv n 6"], fields: Mapping[str, Any]
+) -> Float[Any, "nv nv"]:
+    turn = reference.turn
+    inertia = turn @ fields["body_fullinertia"] @ turn.swapaxes(-1, -2)
+    linear, angular = jacobian[:, :, :3], jacobian[:, :, 3:]
+    momentum = linear * fields["body_mass"][:, None]
+    spin = (angular.swapaxes(0, 1) @ inertia).swapaxes(0, 1)
+    change = xp.concatenate([momentum, spin], axis=2)
+    return _rows(change) @ _rows(jacobian).T + fields["dof_armature"] * np.eye(len(jacobian))
 
 
-def _rows(jacobian: Float[Any, "n nv 3"]) -> Float[Any, "nv m"]:
+def _rows(jacobian: Float[Any, "nv n 6"]) -> Float[Any, "nv m"]:
     """Return the Jacobians of n points side by side."""
-    return jacobian.transpose(1, 0, 2).reshape(jacobian.shape[1], 3 * jacobian.shape[0])
+    return jacobian.reshape(jacobian.shape[0], 6 * jacobian.shape[1])
 
 
 def _inverse(xp: Any, mass: Float[Any, "nv nv"]) -> Float[Any, "nv nv"]:
@@ -222,53 +290,63 @@ def _inverse(xp: Any, mass: Float[Any, "nv nv"]) -> Float[Any, "nv nv"]:
 def _body_weights(
     xp: Any,
     simple: np.ndarray,
-    linear: Any,
-    angular: Any,
-    inverse: Any,
+    jacobian: Float[Any, "nv n 6"],
+    inverse: Float[Any, "nv nv"],
     fields: Mapping[str, Any],
-) -> Float[Any, "nbody 2"]:
+) -> Float[Any, "n 2"]:
     """Return the mean inverse inertia of each body's centre, translational and rotational."""
-    move = (linear * (inverse @ linear)).sum(axis=(1, 2)) / 3
-    turn = (angular * (inverse @ angular)).sum(axis=(1, 2)) / 3
+    flat = _rows(jacobian)
+    each = (flat * (inverse @ flat)).sum(axis=0).reshape(-1, 2, 3).sum(axis=2) / 3
+    if not (simple == 2).any():
+        return each
     sliding = simple == 2
-    move = xp.where(sliding, 1 / (fields["body_mass"] + ~sliding), move)
-    return xp.stack([move, xp.where(sliding, 0.0, turn)], axis=1)
+    move = xp.where(sliding, 1 / (fields["body_mass"] + ~sliding), each[:, 0])
+    return xp.stack([move, xp.where(sliding, 0.0, each[:, 1])], axis=1)
 
 
 def _dof_weights(
     xp: Any, shape: Structure, simple: np.ndarray, inverse: Any, fields: Mapping[str, Any]
 ) -> Float[Any, " nv"]:
     """Return the inverse inertia of each dof, averaged over the three of a turn or a move."""
-    nv = len(shape.dof_body)
-    average = np.zeros((nv, nv))
-    for _, kind, dof in shape.joints:
-        width = min(JOINT_DOFS[kind], 3)
-        for first in range(dof, dof + JOINT_DOFS[kind], width):
-            average[first : first + width, first : first + width] = 1 / width
     sliding = simple[shape.dof_body] == 2
     mass = fields["body_mass"][shape.dof_body] + ~sliding
-    return xp.where(sliding, 1 / mass, average @ xp.diagonal(inverse))
+    return xp.where(sliding, 1 / mass, shape.average @ xp.diagonal(inverse))
 
 
 def _accelerations(
-    xp: Any, shape: Structure, reference: _Reference, inverse: Any, fields: Mapping[str, Any]
-) -> Any:
+    shape: Structure, reference: _Reference, inverse: Any, fields: Mapping[str, Any]
+) -> Float[Any, " nu"]:
     """Return ‖M⁻¹ Bᵢ‖ for each actuator's unit control, B its generalised force."""
-    nv = len(shape.dof_body)
-    forces = []
-    for i, (dof, site) in enumerate(shape.actuator):
-        gear = fields["actuator_gear"][i]
-        if dof is not None:
-            forces.append(gear[0] * np.eye(nv)[dof])
-            continue
-        assert site is not None
-        body = shape.site_body[site]
-        turn = reference.turn[body] @ rotations.rotation(fields["site_quat"][site])
-        point = reference.pos[body] + reference.turn[body] @ fields["site_pos"][site]
-        linear, angular = _jacobians(point[None], shape.moves[body][None], reference)
-        forces.append(linear[0] @ (turn @ gear[:3]) + angular[0] @ (turn @ gear[3:]))
-    rate = stack(forces, (nv,)) @ inverse
+    gear = fields["actuator_gear"]
+    on_dof = {i: dof for i, (dof, _) in enumerate(shape.actuator) if dof is not None}
+    on_site = {i: site for i, (_, site) in enumerate(shape.actuator) if site is not None}
+    motors = np.array([*on_dof], dtype=int)
+    force: Any = np.zeros((len(shape.actuator), len(shape.dof_body)))
+    pull = gear[motors, :1] * np.eye(len(shape.dof_body))[np.array([*on_dof.values()], dtype=int)]
+    force = replaced(force, motors, pull)
+    if on_site:
+        sites = np.array([*on_site.values()], dtype=int)
+        pushed = _pushed(shape, reference, sites, gear[np.array([*on_site])], fields)
+        force = replaced(force, np.array([*on_site]), pushed)
+    rate = force @ inverse
     return namespace(rate).sqrt((rate * rate).sum(axis=-1))
+
+
+def _pushed(
+    shape: Structure,
+    reference: _Reference,
+    sites: Int[np.ndarray, " k"],
+    wrench: Float[Any, "k 6"],
+    fields: Mapping[str, Any],
+) -> Float[Any, "k nv"]:
+    """Return the generalised forces of wrenches in the frames of sites."""
+    body = shape.site_body[sites]
+    turn = reference.turn[body] @ rotations.rotation(fields["site_quat"][sites])
+    points = _points(body, fields["site_pos"][sites], reference)
+    jacobian = _jacobians(points, shape.moves[body], reference)
+    both = [rotations.turned(turn, wrench[:, :3]), rotations.turned(turn, wrench[:, 3:])]
+    xp = namespace(*both)
+    return (jacobian * xp.concatenate(both, axis=1)).sum(axis=-1).T
 
 
 def _extent(shape: Structure, reference: _Reference, fields: Mapping[str, Any]) -> Arrays:
@@ -297,22 +375,15 @@ def _extent(shape: Structure, reference: _Reference, fields: Mapping[str, Any]) 
 def _body_sizes(
     xp: Any, shape: Structure, reference: _Reference, geom: Float[Any, "ngeom 3"], radius: Any
 ) -> Float[Any, " nbody"]:
-    bodies = np.arange(len(shape.parent))[:, None]
-    owner = np.array([body for body, _, _ in shape.joints], dtype=int)
-    joint_near = (bodies == owner) | (bodies == shape.parent[owner])
-    joint = _distances(reference.center, reference.joint_anchor)
-    reach = radius + _distances(reference.center, geom)
-    near = np.concatenate([joint_near, bodies == shape.geom_body], axis=1)
-    sizes = xp.where(near, xp.concatenate([joint, reach], axis=1), 1e-5)
-    return xp.maximum(sizes.max(axis=1, initial=0.0), 1e-5)
+    far = _distances(reference.center, joined(reference.joint_anchor, geom))
+    far = far + joined(np.zeros(len(shape.joints)), radius)
+    return xp.where(shape.near, far, 1e-5).max(axis=1, initial=1e-5)
 
 
 def _points(
     bodies: np.ndarray, local: Float[Any, "n 3"], reference: _Reference
 ) -> Float[Any, "n 3"]:
-    turn = reference.turn[bodies]
-    xp = namespace(turn, local)
-    return reference.pos[bodies] + xp.einsum("nij,nj->ni", turn, local)
+    return reference.pos[bodies] + rotations.turned(reference.turn[bodies], local)
 
 
 def _distances(a: Float[Any, "n 3"], b: Float[Any, "m 3"]) -> Float[Any, "n m"]:
