@@ -214,7 +214,7 @@ def test_a_mistake_in_a_constraint_is_refused_in_one_line(broken, message) -> No
         ({"knots": 2.5}, "knots is 2.5"),
         ({"step_range": (2.0, 1.0)}, "step_range"),
         ({"design": 3}, "design is a int"),
-        ({"robot": "nowhere"}, "robot folder 'nowhere' not found"),
+        ({"robot": "nowhere"}, "robot 'nowhere' is no folder"),
         ({"design": {"radiu": (0, 1)}}, "radius"),
         ({"design": {"radius": (0.5, 0.1)}}, "bounds"),
         ({"design": {"radius": (0.4, 0.5)}}, "outside its bounds"),
