@@ -24,7 +24,7 @@ from codesign.solve.status import SolveStatus
 if TYPE_CHECKING:
     from codesign.solution import Solution
 
-FORMAT = 2
+FORMAT = 3
 Number = float | None
 
 
@@ -103,7 +103,7 @@ class Record(msgspec.Struct):
     markers: dict[str, list[Number]]
     versions: dict[str, str]
     sha256: dict[str, str]
-    starts: list[_Start] = []
+    starts: list[_Start]
 
     def audit(self) -> Audit:
         """Return the verdict it tells."""

@@ -92,6 +92,6 @@ class _Heavy:
     def __getattr__(self, name):
         return getattr(self._robot, name)
 
-    def compile(self, design):
-        compiled = self._robot.compile(design)
+    def compile(self, design, gates=True):
+        compiled = self._robot.compile(design, gates=gates)
         return replace(compiled, xml=compiled.xml.replace('mass="1.0"', 'mass="1000.0"'))

@@ -388,12 +388,12 @@ TEXTS = {
     "no JSON": b"{",
     "no UTF-8": b"\xff\xfe",
     "a nesting bomb": b"[" * 100_000,
-    "a nesting bomb in a value": b'{"format": 2, "options": ' + b'{"a":' * 100_000,
+    "a nesting bomb in a value": b'{"format": 3, "options": ' + b'{"a":' * 100_000,
     "a huge integer": b'{"format": 1' + b"0" * 400 + b"}",
     "more digits than Python reads": b'{"format": 1' + b"0" * 5000 + b"}",
     "NaN": b'{"format": NaN}',
     "another format": b'{"format": 1}',
-    "nothing but the format": b'{"format": 2}',
+    "nothing but the format": b'{"format": 3}',
 }
 
 

@@ -145,7 +145,7 @@ def test_an_interrupt_keeps_what_there_is_and_leaves_no_process(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(25)
+    time.sleep(12)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert "interrupted" in out or "solved" in out, err
