@@ -67,6 +67,10 @@ def hip_radius() -> float:
     return (hip_volume() / (2 * math.pi * ASPECT)) ** (1 / 3)
 
 
+def hip_length() -> float:
+    return 2 * ASPECT * hip_radius()
+
+
 def knee_radius() -> float:
     return actuator.radius(actuator.volume(KNEE, GEAR), actuator.aspect(KNEE, GEAR))
 
@@ -243,6 +247,14 @@ CASES = (
         "warning",
         "hip_y",
         lambda: (knee_length() - tolerance(knee_radius())) / 2,
+        "below",
+    ),
+    Case(  # the same, until a centre is at the other's end
+        "packing",
+        "centres of all other actuators",
+        "error",
+        "hip_y",
+        lambda: max(knee_length(), hip_length()) / 4,
         "below",
     ),
     Case(  # a cylinder under the trunk's flat side
