@@ -63,6 +63,72 @@ def is_convex(points: Float[Any, "m 2"], slack: float = 1e-9) -> bool:
     return bool(len(sides) > 2 and once and (turns >= -slack * size * size).all())
 
 
+def goes_once_around(points: Float[Any, "m 2"]) -> bool:
+    """Tell whether a polygon of numbers goes once around its inside, counter-clockwise.
+
+    Corners may coincide and sides may touch, but no side crosses another.
+
+    Args:
+        points: corners.
+    """
+    points = np.asarray(points, dtype=float)
+    sides = np.roll(points, -1, axis=0) - points
+    lengths = np.hypot(sides[:, 0], sides[:, 1])
+    keep = lengths > 1e-12 * lengths.max(initial=0.0)
+    sides, starts = sides[keep], points[keep]
+    if len(sides) < 3:
+        return False
+    after = np.roll(sides, -1, axis=0)
+    turns = sides[:, 0] * after[:, 1] - sides[:, 1] * after[:, 0]
+    angles = np.arctan2(turns, (sides * after).sum(axis=1))
+    if abs(angles.sum() - 2 * np.pi) > 1e-6:  # a figure of eight turns 0, twice around 4 pi
+        return False
+    return bool((angles >= 0).all()) or not _crosses(starts, starts + sides)
+
+
+def _crosses(starts: Float[np.ndarray, "m 2"], ends: Float[np.ndarray, "m 2"]) -> bool:
+    """Tell whether any two of some line segments cross inside both."""
+
+    def side_of(points: Float[np.ndarray, "m 2"]) -> Float[np.ndarray, "m m"]:
+        """Return on which side of each segment (rows) each point lies, and how far."""
+        arm = points[None] - starts[:, None]
+        return along[:, None, 0] * arm[..., 1] - along[:, None, 1] * arm[..., 0]
+
+    along = ends - starts
+    small = 1e-12 * np.abs(along).max() ** 2
+    one, other = side_of(starts), side_of(ends)
+    parted = ((one > small) & (other < -small)) | ((one < -small) & (other > small))
+    return bool((parted & parted.T).any())
+
+
+def better_start(lower: Float[Any, "m 2"], upper: Float[Any, "m 2"]) -> int | None:
+    """Return from which corner a section would match another clearly better than from its first.
+
+    Both are taken about their middles, at the same size. With c the correlation of the corners that
+    belong together, 1 for two of the same shape and cos φ for one that is turned by φ, another
+    start is clearly better where c < 0.95 and 1 − c is less than half as large from there.
+
+    Args:
+        lower: corners of one section.
+        upper: corners of the next, equally many.
+
+    Returns:
+        The corner of the upper section that matches the lower's first; None where the first does.
+    """
+    a, b = (_normalised(np.asarray(points, dtype=float)) for points in (lower, upper))
+    m = len(a)
+    corner = np.arange(m)
+    found = (a @ b.T)[corner, (corner + corner[:, None]) % m].sum(axis=1)  # by the start
+    best = int(found.argmax())
+    turned = found[0] < 0.95 and 1 - found[best] < 0.5 * (1 - found[0])
+    return best if turned else None
+
+
+def _normalised(points: Float[np.ndarray, "m 2"]) -> Float[np.ndarray, "m 2"]:
+    about = points - points.mean(axis=0)
+    return about / np.sqrt((about * about).sum())
+
+
 class Loft(NamedTuple):
     """Topology of a loft: n sections of m points each, closed by a fan at either end.
 

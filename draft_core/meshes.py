@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from jaxtyping import Float
 
 from draft_core import inertia, loft
@@ -48,12 +49,31 @@ def mesh_vertices(solid: Solid, env: Environment) -> Float[Any, "vertices 3"]:
     assert solid.mesh is not None
     sections: list[Any] = []
     stations: list[Any] = []
-    for section in solid.mesh.sections:
+    for i, section in enumerate(solid.mesh.sections):
         station = section.station.evaluate(env)
         _ascend(stations, station, section.station.where)
         stations.append(station)
         sections.append(section_points(section, env))
+        if i and (section.points or solid.mesh.sections[i - 1].points):
+            _matching(sections[i - 1], sections[i], section)
     return mesh_topology(solid).vertices(sections, stations, solid.mesh.axis)
+
+
+def _matching(lower: Any, upper: Any, section: CrossSection) -> None:
+    """Refuse sections whose corners do not lie above each other: their sides would cross."""
+    if is_traced(lower) or is_traced(upper) or np.array_equal(lower, upper):
+        return
+    start = loft.better_start(lower, upper)
+    if start is not None:
+        raise DraftError(
+            f"{section.where} is turned against the section before it, corner by corner; "
+            f"begin it with its corner {start} (from 0), which lies above the first one there."
+        )
+    if not loft.goes_once_around((lower + upper) / 2):
+        raise DraftError(
+            f"{section.where} does not match the section before it: half way between them "
+            "the outline crosses itself; give corners that lie above each other the same number."
+        )
 
 
 def _ascend(stations: Sequence[Any], station: Any, where: str) -> None:
@@ -78,11 +98,17 @@ def section_points(section: CrossSection, env: Environment) -> Float[Any, "corne
         return center + _shrunk(points, inset, section)
     width, height = section.size.items(env)
     chamfer = section.chamfer.evaluate(env)
-    least = namespace(width, height).minimum(width, height) / 2 - inset
-    if not is_traced(chamfer - least) and not chamfer < least:
+    half = namespace(width, height).minimum(width, height) / 2
+    if not is_traced(half - inset) and not inset < half:
         raise DraftError(
-            f"{section.chamfer.where}: a chamfer of {float(chamfer):g} m leaves nothing of the "
-            f"side; after the inset it must be below {float(least):g} m."
+            f"{section.where}, inset is {float(inset):g} m, which leaves nothing of the smaller "
+            f"side; it must be below {float(half):g} m."
+        )
+    if not is_traced(chamfer - half + inset) and not chamfer < half - inset:
+        raise DraftError(
+            f"{section.where}, chamfer is {float(chamfer):g} m, which leaves nothing of the "
+            f"smaller side; it must be below {float(half - inset):g} m, half of that side"
+            f"{' after the inset' if inset else ''}."
         )
     return center + loft.chamfered_rectangle(width, height, chamfer, inset)
 
@@ -92,8 +118,8 @@ def _shrunk(points: Any, inset: Any, section: CrossSection) -> Any:
 
     A corner between sides of inward normals n₁ and n₂ moves by d (n₁ + n₂) / (1 + n₁·n₂).
     """
+    _around(points, section)
     if isinstance(inset, float) and inset == 0.0:
-        _around(points, section)
         return points
     xp = namespace(points, inset)
     side = xp.roll(points, -1, axis=0) - points
@@ -102,26 +128,26 @@ def _shrunk(points: Any, inset: Any, section: CrossSection) -> Any:
     before = xp.roll(after, 1, axis=0)
     step = (before + after) / (1 + (before * after).sum(axis=1))[:, None]
     result = points + inset * step
-    _around(result, section)
-    if (
-        not is_traced(result)
-        and ((xp.roll(result, -1, axis=0) - result) * side).sum(axis=1).min() <= 0
-    ):
-        raise DraftError(
-            f"{section.inset.where}, inset: {float(inset):g} m leaves nothing of a side."
-        )
+    if not is_traced(result):
+        left = ((xp.roll(result, -1, axis=0) - result) * side).sum(axis=1).min()
+        if not left > 0 or not loft.goes_once_around(result):
+            raise DraftError(
+                f"{section.where}, inset is {float(inset):g} m, which leaves nothing of a side of "
+                "the polygon; it must be less, and no two corners may coincide."
+            )
     return result
 
 
 def _around(points: Any, section: CrossSection) -> None:
-    """Refuse a polygon that does not go counter-clockwise."""
-    if is_traced(points):
+    """Refuse a polygon that does not go once around, counter-clockwise."""
+    if is_traced(points) or loft.goes_once_around(points):
         return
     xp = namespace(points)
     x, y = points[:, 0], points[:, 1]
-    area = (x * xp.roll(y, -1) - y * xp.roll(x, -1)).sum() / 2
-    if not area > 0:
-        raise DraftError(
-            f"{section.inset.where}, polygon: its area is {float(area):g} m^2; give the corners "
-            "counter-clockwise."
-        )
+    area = float((x * xp.roll(y, -1) - y * xp.roll(x, -1)).sum() / 2)
+    wrong = (
+        f"its area is {area:g} m^2; give the corners counter-clockwise"
+        if not area > 0
+        else "its sides cross or go around more than once; give the corners of one outline"
+    )
+    raise DraftError(f"{section.where}, polygon: {wrong}.")

@@ -49,6 +49,7 @@ class CrossSection:
         points: x, y of a polygon's corners, counter-clockwise, one `Vector` each [m].
         center: its centre in the plane [m].
         inset: how much it shrinks on all sides [m].
+        where: its place, for messages.
     """
 
     station: Scalar
@@ -57,6 +58,7 @@ class CrossSection:
     points: tuple[Vector, ...]
     center: Vector
     inset: Scalar
+    where: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

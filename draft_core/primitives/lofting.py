@@ -64,6 +64,7 @@ def _section(section: Section) -> CrossSection:
         points=_points(section),
         center=section.vector("center", (2,)) or Vector((0.0, 0.0), section.where, (2,)),
         inset=section.scalar("inset", "not negative") or zero,
+        where=section.where,
     )
 
 

@@ -245,8 +245,8 @@ def test_a_lofted_root_has_the_mass_properties_trimesh_measures(make_robot):
     [
         ("axis: x", "axis: w", "must be one of"),
         ("at: -0.15", "at: -0.25", "not above the section before"),
-        ("chamfer: 0.02", "chamfer: 0.06", "leaves nothing of the side"),
-        ("inset: 0.01", "inset: 0.2", "leaves nothing of the side"),
+        ("chamfer: 0.02", "chamfer: 0.06", "leaves nothing of the smaller side"),
+        ("inset: 0.01", "inset: 0.2", "leaves nothing of the smaller side"),
         (
             "- {at: -0.15}",
             "- {at: -0.15, polygon: [[0, 0], [0.1, 0], [0, 0.1]]}",
@@ -285,3 +285,37 @@ def test_a_polygon_goes_counter_clockwise_and_shrinks_by_its_inset(make_robot):
     backwards = square.replace("[1, -1], [1, 1], [-1, 1]", "[-1, 1], [1, 1], [1, -1]")
     with pytest.raises(DraftError, match="counter-clockwise"):
         trunk(make_robot, backwards)
+
+
+POINTS = "[[-0.1, -0.1], [0.1, -0.1], [0.1, 0.1], [-0.1, 0.1]]"
+NEXT = "[[0.1, -0.1], [0.1, 0.1], [-0.1, 0.1], [-0.1, -0.1]]"
+INNER = "[[-0.1, -0.1], [0.1, -0.1], [0.1, 0.0], [0.0, 0.0], [0.0, 0.1], [-0.1, 0.1]]"
+OUTER = "[[-0.1, -0.1], [0.1, -0.1], [0.1, 0.1], [0.09, 0.1], [-0.09, 0.1], [-0.1, 0.1]]"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says"),
+    [
+        (f"polygon: {POINTS[:-1]}, {POINTS[1:]}", "", r"sections\[0\], polygon: its sides cross"),
+        (f"polygon: {POINTS}", f", polygon: {NEXT}", r"sections\[1\] is turned.*its corner 3"),
+        ("size: [0.2, 0.2]", ", inset: 0.1", r"sections\[1\], inset is 0\.1 m.*below 0\.1 m\.$"),
+        (f"polygon: {INNER}", ", inset: 0.06", r"sections\[1\], inset is 0\.06 m.*of a side"),
+    ],
+)
+def test_a_loft_that_would_weigh_what_it_does_not_show_is_refused(make_robot, first, second, says):
+    # Each compiled once, or blamed another number: an inset too large named the chamfer, or the
+    # polygon's winding.
+    mesh = f"sections:\n  - {{at: 0, {first}}}\n  - {{at: 0.1{second}}}\n"
+    with pytest.raises(DraftError, match=says):
+        trunk(make_robot, mesh)
+
+
+def test_outlines_that_are_not_convex_weigh_what_they_enclose(make_robot):
+    mesh = f"sections:\n  - {{at: 0, polygon: {INNER}}}\n  - {{at: 0.1, polygon: {OUTER}}}\n"
+    solid = trunk(make_robot, mesh.replace(OUTER, INNER)).tree.meshes[0]
+    from draft_core.loft import polyhedron
+    from draft_core.meshes import mesh_topology, mesh_vertices
+
+    vertices = mesh_vertices(solid, {})
+    assert polyhedron(vertices, mesh_topology(solid).faces).volume == pytest.approx(0.03 * 0.1)
+    assert trunk(make_robot, mesh).tree.meshes

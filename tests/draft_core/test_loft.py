@@ -15,8 +15,10 @@ from draft_core.backend import jax, jnp
 from draft_core.loft import (
     PLANES,
     Loft,
+    better_start,
     chamfered_rectangle,
     equivalent_box,
+    goes_once_around,
     is_convex,
     is_convex_solid,
     polygon,
@@ -239,3 +241,67 @@ def test_slabs_fill_the_loft():
     np.testing.assert_allclose(
         sum(hull.volume for hull in hulls), polyhedron(vertices, loft.faces).volume, rtol=1e-12
     )
+
+
+SQUARE = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]
+ELL = [[-1, -1], [1, -1], [1, 0], [0, 0], [0, 1], [-1, 1]]
+ONCE = {
+    "square": SQUARE,
+    "corner twice": [SQUARE[0], *SQUARE],
+    "corner on a side": [SQUARE[0], [0.0, -1.0], *SQUARE[1:]],
+    "not convex": ELL,
+    "not convex, from the inner corner": ELL[3:] + ELL[:3],
+}
+NOT_ONCE = {
+    "clockwise": SQUARE[::-1],
+    "twice around": SQUARE * 2,
+    "pentagram": [[np.cos(a), np.sin(a)] for a in 4 * np.pi * np.arange(5) / 5],
+    "figure of eight": [[0, 0], [2, 2], [2, 0], [0, 2]],
+    "loop that turns back": [[0, 0], [4, 0], [4, 3], [1, 3], [1, -1], [2, -1], [2, 2], [0, 2]],
+    "line": [[0, 0], [1, 0], [2, 0]],
+    "point": [[0, 0]] * 4,
+}
+
+
+@pytest.mark.parametrize("points", ONCE.values(), ids=ONCE)
+def test_outlines_that_go_once_around_are_told(points):
+    assert goes_once_around(np.array(points, dtype=float))
+    assert goes_once_around(1e-4 * np.array(points, dtype=float) + 3.0)
+
+
+@pytest.mark.parametrize("points", NOT_ONCE.values(), ids=NOT_ONCE)
+def test_outlines_that_do_not_go_once_around_are_told(points):
+    # A pentagram and a square taken twice around have an area, so they once gave a mass, of a
+    # shape that MuJoCo's hull does not have.
+    assert not goes_once_around(np.array(points, dtype=float))
+
+
+def test_random_star_shaped_outlines_are_simple_until_two_corners_change_places():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        angle = np.sort(rng.uniform(0, 2 * np.pi, 9)) + np.linspace(0, 1e-3, 9)
+        radius = rng.uniform(0.3, 1.0, 9)[:, None]
+        points = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        if np.diff(angle, append=angle[0] + 2 * np.pi).max() >= np.pi:
+            continue
+        assert goes_once_around(points)
+        ring = points / radius
+        assert not goes_once_around(ring[[0, 2, 1, 3, 4, 5, 6, 7, 8]])
+
+
+@pytest.mark.parametrize("shift", range(1, 4))
+def test_a_section_that_starts_elsewhere_is_told_from_where_it_would_match(shift):
+    square = np.array(SQUARE)
+    turned = 0.7 * np.roll(square, shift, axis=0) + 0.1
+    assert better_start(square, turned) == shift
+    assert better_start(square, 0.7 * square + 0.1) is None
+
+
+def test_a_section_turned_by_less_than_half_a_side_keeps_its_start():
+    angle = 2 * np.pi * np.arange(6) / 6
+
+    def hexagon(turn: float) -> np.ndarray:
+        return np.stack([np.cos(angle + turn), np.sin(angle + turn)], axis=1)
+
+    assert better_start(hexagon(0.0), hexagon(np.radians(25))) is None
+    assert better_start(hexagon(0.0), hexagon(np.radians(45))) == 5
