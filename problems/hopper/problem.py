@@ -44,10 +44,12 @@ class Hopper(Problem):
         yield within_torque_speed_line(traj)
         yield feasible(traj)
 
-    def apex(self, traj: Trajectory) -> Constraint:
+    def apex(self, traj: Trajectory) -> list[Constraint]:
         """Return that the last knot is high enough and not on the way down."""
         end = traj.knot(-1)
-        return at_least(end.joint("rail"), self.jump, name="jump", unit="m", knot=traj.knots - 1)
+        high = at_least(end.joint("rail"), self.jump, name="jump", unit="m", knot=traj.knots - 1)
+        rising = at_least(end.v[0], 0.0, name="not falling", unit="m/s", knot=traj.knots - 1)
+        return [high, rising]
 
     def keyframes(self) -> list[Keyframe]:
         """Return a crouch and a flight."""
