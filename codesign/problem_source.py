@@ -198,17 +198,26 @@ def parse_setting(setting: str) -> tuple[str, Any]:
 
 
 class _SettingLoader(yaml.SafeLoader):
-    """YAML as a person types it: 2024-01-01 is text, and 1e300 is a number."""
+    """YAML as a person types it: 2024-01-01 and 1:30 are text, 1e300 is a number, no aliases."""
 
     yaml_implicit_resolvers = {
-        first: [row for row in rows if not row[0].endswith(":timestamp")]
+        first: [row for row in rows if not row[0].endswith((":timestamp", ":int", ":float"))]
         for first, rows in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Refuse an alias, which could make a value that holds itself."""
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not supported")
+        return super().compose_node(parent, index)
+
 
 _SettingLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"[-+]?(0|[1-9][0-9_]*)$"), list("-+0123456789")
+)
+_SettingLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+$"),
+    re.compile(r"[-+]?(\d+(\.\d*)?[eE][-+]?\d+|\d+\.\d*|\.\d+([eE][-+]?\d+)?|\.inf)$|\.nan$"),
     list("-+.0123456789"),
 )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from codesign.errors import SolutionError
-from draft_core.swap import clear_leftovers, entries, why_not_replaceable
+from draft_core.swap import clear_leftovers, entries, is_in_the_way, settled, why_not_replaceable
 from draft_core.written import foreign
 
 #: What a solve writes under --out, besides further files of robot_source/ that solution.json names.
@@ -42,14 +42,18 @@ def check_result_folder(folder: Path) -> None:
         SolutionError: it is a file, holds other things, or cannot be written or replaced.
     """
     try:
-        if folder.exists() and not folder.is_dir():
+        if is_in_the_way(folder):
             raise SolutionError(f"cannot write to '{folder}': it is a file; give a folder")
         reason = why_not_replaceable(folder)
         if reason is not None:
             raise SolutionError(f"cannot write to '{folder}': {reason}")
         clear_leftovers(folder)
-        if folder.is_dir():
-            _check_content(folder)
+        found = settled(folder, lambda: _foreign(folder) if folder.is_dir() else [])
+        if found:
+            raise SolutionError(
+                f"cannot write to '{folder}': it holds {', '.join(found[:3])}, which no solve "
+                "wrote, or not as it is now; give a new or empty folder"
+            )
         _check_writable(folder)
     except SolutionError:
         raise
@@ -60,17 +64,14 @@ def check_result_folder(folder: Path) -> None:
         raise SolutionError(f"cannot write to {str(folder)!r}: {error}") from None
 
 
-def _check_content(folder: Path) -> None:
+def _foreign(folder: Path) -> list[str]:
+    """Return what is in a folder and not as a solve wrote it."""
     record = read_record(folder)
-    names = list(entries(folder))
+    names = sorted(entries(folder))
+    if record is None:
+        return [name for name in names if not _is_own(name, record)] or names
     strange = set(_strange(folder, record, names))
-    found = sorted(name for name in names if name in strange or not _is_own(name, record))
-    if names and (found or record is None):
-        shown = ", ".join((found or sorted(names))[:3])
-        raise SolutionError(
-            f"cannot write to '{folder}': it holds {shown}, which no solve wrote, or not as it is "
-            "now; give a new or empty folder"
-        )
+    return [name for name in names if name in strange or not _is_own(name, record)]
 
 
 def _strange(folder: Path, record: dict[str, Any] | None, names: list[str]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ class Context:
         population: whose structural trends hold; None where tree.yaml names none.
         nodes: every node as the file states it, mirror images and repeated ones expanded.
         mesh: mesh.yaml, empty where there is none.
+        named: the motor classes and joint roles that nodes have named so far.
     """
 
     folder: Path
@@ -34,6 +35,7 @@ class Context:
     population: str | None
     nodes: Mapping[str, Any]
     mesh: Mapping[str, Any]
+    named: set[str] = field(default_factory=set)
 
     @functools.cached_property
     def segments(self) -> dict[str, tuple[str, ...]]:
@@ -69,6 +71,7 @@ class Context:
                 f"'joint_motors' of parameters.yaml{close_match(name, classes)}. "
                 f"There are: {known_names(classes)}."
             )
+        self.named.add(name)
         return classes[name]
 
     def needs_population(self, where: str) -> str:

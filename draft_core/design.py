@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from draft_core.errors import DraftError, close_match, known_names
-from draft_core.expressions import as_number
+from draft_core.expressions import as_number, shorten
 from draft_core.parameters import Parameter
 
 
@@ -89,6 +89,11 @@ class DesignSpace:
         Raises:
             DraftError: a name is no parameter, or its bounds cannot work.
         """
+        if not isinstance(bounds, Mapping):
+            raise DraftError(
+                f"design bounds are {shorten(repr(bounds))}; give a mapping from names to "
+                "(lower, upper) or (lower, upper, initial)."
+            )
         return cls(tuple(_variable(robot.parameters, name, row) for name, row in bounds.items()))
 
     def __len__(self) -> int:
@@ -137,9 +142,10 @@ def _variable(
     parameters: Mapping[str, Parameter], name: str, row: Sequence[float]
 ) -> DesignVariable:
     if name not in parameters:
+        free = [known for known, parameter in parameters.items() if not parameter.fixed]
         raise DraftError(
             f"design variable {name!r} is not a numeric parameter of this robot"
-            f"{close_match(name, parameters)}. It has: {known_names(parameters)}."
+            f"{close_match(name, free)}. It has: {known_names(free, 20)}."
         )
     if isinstance(row, str) or not isinstance(row, Sequence) or len(row) not in (2, 3):
         raise DraftError(

@@ -13,9 +13,9 @@ from draft_core.derived import body_frames, derived, structure
 from draft_core.errors import DraftError
 from draft_core.feasibility import FeasibilityReport, feasibility
 from draft_core.formula import Formula
+from draft_core.given import concrete
 from draft_core.meshes import mesh_topology
 from draft_core.mjcf import GENERATOR, Drawing, compile_xml, drawing, robot_xml, scene_xml
-from draft_core.namespace import is_jax
 from draft_core.parameters import Entry
 from draft_core.quantities import OWN_FIELDS, quantities, speed_limits
 from draft_core.tree import RobotTree
@@ -79,11 +79,8 @@ def compile_robot(
     """
     if out is not None:
         check_folder(Path(out))
-    given = {
-        name: float(value) if is_jax(value) else value for name, value in (design or {}).items()
-    }
+    given = concrete(design)
     env = tree.resolve(given)
-    given = {name: float(env[name]) for name in given}
     fields = quantities(tree, env)
     frames = body_frames(structure(tree), fields)
     shown = drawing(tree, env, fields)
@@ -120,7 +117,7 @@ def write_refused(
     Raises:
         DraftError: the folder holds other things, or the disk refuses.
     """
-    given = {name: float(value) for name, value in design.items()}
+    given = concrete(design)
     parameters = parameters_text(tree, tree.resolve(given), given)
     files = {INDEX: parameters, "feasibility_report.yaml": report.to_yaml()}
     write_folder(out, files)

@@ -19,7 +19,8 @@ from draft_core.values import bounded
 MAX_CHARACTERS = 500
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}]*)\}")
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_MAX_DIGITS = 400  # of a number that YAML reads as text
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,10 @@ def as_number(value: object) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value) if abs(value) <= 1e300 or value != value else math.inf
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        if abs(value) <= 1e300 or value != value:
+            return float(value)
+        return math.inf if value > 0 else -math.inf
+    if isinstance(value, str) and len(value) <= _MAX_DIGITS and _NUMBER.fullmatch(value.strip()):
         return float(value)
     return None
 

@@ -5,7 +5,8 @@ dotted (``leg.length``). A mapping merges into a mapping, ``null`` deletes, and 
 ``{value: ..., unit: ...}`` keeps the unit. Of several overrides, later ones win.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -14,14 +15,23 @@ from typing import Any
 from draft_core.errors import DraftError, close_match, known_names
 from draft_core.expansion import is_leaf
 from draft_core.expressions import as_number, is_expression, shorten
-from draft_core.reading import read_file
-from draft_core.switches import SUFFIX
+from draft_core.parameters import is_switch
+from draft_core.reading import MAX_DEPTH, read_file
 
 Override = Mapping[str, Any] | str | Path
 Overrides = Override | Sequence[Override] | None
 OPEN_SECTIONS = ("motors", "joint_motors")  # where an override may add what is not there
 DESCRIPTION = "description"
-ALLOW = "allow_"  # the switches of the feasibility gates, which check their names
+
+
+class Stated(dict[str, Any]):
+    """An override as a mapping that knows its file.
+
+    Attributes:
+        source: the file, for messages; empty where there is none.
+    """
+
+    source = ""
 
 
 @dataclass(frozen=True)
@@ -31,10 +41,12 @@ class Merged:
     Attributes:
         stated: the mapping to parse.
         names: dotted names of what the overrides state, in their order, each once.
+        added: motor classes and joint roles that the file does not have, as (section, name).
     """
 
     stated: Mapping[str, Any]
     names: tuple[str, ...]
+    added: tuple[tuple[str, str], ...] = ()
 
 
 def read_overrides(path: str | Path) -> dict[str, Any]:
@@ -49,7 +61,9 @@ def read_overrides(path: str | Path) -> dict[str, Any]:
     description = found.pop(DESCRIPTION, "")
     if not isinstance(description, str):
         raise DraftError(f"{path}, {DESCRIPTION} is {shorten(repr(description))}; it must be text.")
-    return found
+    stated = Stated(_plain(found, 0))
+    stated.source = str(path)
+    return stated
 
 
 def as_mappings(overrides: Overrides) -> tuple[dict[str, Any], ...]:
@@ -72,15 +86,19 @@ def _as_mapping(override: Any) -> dict[str, Any]:
         return read_overrides(override)
     if not isinstance(override, Mapping):
         raise DraftError(f"an override is {shorten(repr(override))}; give a mapping or a file.")
-    return {_key(key): _plain(value) for key, value in override.items()}
+    if isinstance(override, Stated):
+        return override
+    return {_key(key): _plain(value, 1) for key, value in override.items()}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, depth: int) -> Any:
     """Return a value of Python as YAML would read it: dicts, lists and floats."""
+    if depth == MAX_DEPTH and isinstance(value, Mapping | list | tuple):
+        raise DraftError(f"an override is nested deeper than {MAX_DEPTH} levels.")
     if isinstance(value, Mapping):
-        return {_key(key): _plain(inner) for key, inner in value.items()}
+        return {_key(key): _plain(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item, depth + 1) for item in value]
     if isinstance(value, Real) and not isinstance(value, bool | int):
         return float(value)
     return value
@@ -106,8 +124,63 @@ def merged(stated: Mapping[str, Any], overrides: Overrides) -> Merged:
     result = dict(stated)
     mappings = as_mappings(overrides)
     for override in mappings:
-        result = _group(result, override, (), stated)
-    return Merged(result, tuple(dict.fromkeys(n for m in mappings for n in _leaves("", m))))
+        try:
+            result = _group(result, override, (), stated)
+        except DraftError as error:
+            source = override.source if isinstance(override, Stated) else ""
+            raise DraftError(f"{source}: {error}" if source else str(error)) from None
+    names = tuple(dict.fromkeys(n for m in mappings for n in _leaves("", m)))
+    return Merged(result, names, tuple(_added(stated, result)))
+
+
+def _added(stated: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for section in OPEN_SECTIONS:
+        before, after = (x.get(section) for x in (stated, result))
+        if isinstance(after, dict):
+            known = before if isinstance(before, dict) else {}
+            yield from ((section, name) for name in after if name not in known)
+
+
+def check_used(result: Merged, named: Container[str], files: Iterable[Any]) -> None:
+    """Refuse a motor class or joint role that an override adds and nothing uses.
+
+    Args:
+        result: parameters.yaml after its overrides.
+        named: the classes and roles that nodes name.
+        files: what else reads parameters: nodes, sensors and sections as the files state them.
+
+    Raises:
+        DraftError: neither a node nor a joint role names it, and no expression reads its numbers.
+    """
+    for section, name in result.added:
+        own = f"{section}.{name}"
+        rest = {key: value for key, value in result.stated.items() if key != section}
+        rest[section] = {k: v for k, v in result.stated[section].items() if k != name}
+        roles = result.stated.get("joint_motors")
+        is_role = section == "motors" and isinstance(roles, dict) and name in roles.values()
+        reads = re.compile(rf"(?<![\w.]){re.escape(own)}\.").search
+        if name in named or is_role or any(map(reads, _texts([rest, *files]))):
+            continue
+        known = [key for key in result.stated[section] if key != name]
+        raise DraftError(
+            f"override {shorten(own)!r} is used by nothing: no node of tree.yaml names it as its "
+            f"motor{'' if section == 'joint_motors' else ', nor does joint_motors'}, and no "
+            f"expression reads it{close_match(name, known)}. {section} has: "
+            f"{known_names(known, 20)}."
+        )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Return all texts in nested mappings and lists, keys included."""
+    rest = [value]
+    while rest:
+        item = rest.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, Mapping):
+            rest += [*item, *item.values()]
+        elif isinstance(item, list):
+            rest += item
 
 
 def _leaves(prefix: str, group: Mapping[str, Any]) -> Iterator[str]:
@@ -132,6 +205,7 @@ def _group(
     result = dict(old)
     for key, value in new.items():
         name, *rest = key.split(".")
+        _check_depth((*at, name, *rest))
         for part in reversed(rest):
             value = {part: value}
         place = (*at, name)
@@ -144,13 +218,21 @@ def _group(
     return result
 
 
+def _check_depth(place: tuple[str, ...]) -> None:
+    if len(place) > MAX_DEPTH:
+        name = shorten(".".join(place))
+        raise DraftError(f"override {name!r} is nested deeper than {MAX_DEPTH} levels.")
+
+
 def _may_add(place: tuple[str, ...], value: Any) -> bool:
     """Tell whether an override may state what the file does not."""
     if value is None:
         return False
     if place[0] in OPEN_SECTIONS:
         return True
-    return len(place) == 1 and (place[0].endswith(SUFFIX) or place[0].startswith(ALLOW))
+    return (
+        len(place) == 1 and is_switch(place[0]) and (not isinstance(value, dict) or is_leaf(value))
+    )
 
 
 def _merge(old: Any, new: Any, at: tuple[str, ...], stated: Mapping[str, Any]) -> Any:
@@ -180,11 +262,12 @@ def _elements(
     result = list(old)
     for key, value in new.items():
         name, *rest = key.split(".")
+        _check_depth((*at, name, *rest))
         for part in reversed(rest):
             value = {part: value}
         if value is None or name not in map(str, range(len(old))):
             raise DraftError(
-                f"override {'.'.join((*at, key))!r}: the list has the elements 0 to "
+                f"override {shorten('.'.join((*at, key)))!r}: the list has the elements 0 to "
                 f"{len(old) - 1}; override one of them, or all as a list."
             )
         result[int(name)] = _merge(old[int(name)], value, (*at, name), stated)
@@ -221,7 +304,7 @@ def _unknown(place: tuple[str, ...], stated: Mapping[str, Any]) -> DraftError:
     name, names = ".".join(place), list(_names("", stated))
     return DraftError(
         f"override {shorten(name)!r} is no parameter of this robot{close_match(name, names)}. "
-        f"parameters.yaml has: {known_names(names)}."
+        f"parameters.yaml has: {known_names(names, 20)}."
     )
 
 

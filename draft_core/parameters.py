@@ -12,16 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from draft_core.errors import DraftError, ExpressionError, close_match, known_names
 from draft_core.expressions import Expression, as_number, is_expression, shorten
 from draft_core.formula import Alias, Formula
+from draft_core.given import as_design, design_value
 from draft_core.grammar import CONSTANTS, FUNCTIONS
 from draft_core.motors import UNITS, MotorClass, motor_class
 from draft_core.namespace import is_jax, is_traced
 from draft_core.values import bounded
 
+DOF_SUFFIX = "_dof"  # of the switches of joints
+ALLOW_PREFIX = "allow_"  # of the switches of gates
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,79}")
 _RESERVED = {
     *CONSTANTS,
@@ -47,11 +48,13 @@ class Parameter:
         name: its dotted name, under which a design variable refers to it.
         value: its nominal value, computed ones included; None for one that is not a number.
         unit: the unit the file states, if any.
+        fixed: whether it always follows from others, so that no design may set it.
     """
 
     name: str
     value: float | None
     unit: str | None
+    fixed: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,22 +118,9 @@ class ParameterTable:
         Raises:
             DraftError: a name that is no numeric parameter, or a value that is no finite number.
         """
-        given = {name: design_value(name, value) for name, value in (design or {}).items()}
-        known = self._by_name if given else {}
+        given = {name: design_value(name, value) for name, value in as_design(design).items()}
         for name in given:
-            if name not in known or isinstance(known[name].stated, tuple | str | bool):
-                numeric = [
-                    e.name for e in self.entries if not isinstance(e.stated, tuple | str | bool)
-                ]
-                raise DraftError(
-                    f"design variable {name!r} is not a numeric parameter of this robot"
-                    f"{close_match(name, numeric)}. It has: {known_names(numeric)}."
-                )
-            if known[name].fixed:
-                raise DraftError(
-                    f"design variable {name!r} always follows from other parameters; "
-                    f"vary one of: {known_names(self.free_ancestors(name))}."
-                )
+            self._check_free(name)
         env: dict[str, Any] = {}
         for entry in self.entries:
             name = entry.name
@@ -139,6 +129,49 @@ class ParameterTable:
                 value = finite(value, f"parameters.yaml, {name}")
             env[name] = value
         return env
+
+    def _check_free(self, name: str) -> None:
+        """Refuse what no design may set.
+
+        Raises:
+            DraftError: there is no such number, it always follows, or a switch follows from it.
+        """
+        if name in self._free:
+            return
+        if name in self._by_name and self._by_name[name].fixed:
+            raise DraftError(
+                f"design variable {name!r} always follows from other parameters; "
+                f"vary one of: {known_names(self.free_ancestors(name), 20)}."
+            )
+        if name in self._deciding:
+            raise DraftError(
+                f"design variable {name!r} decides the switch {self._deciding[name]!r}, which no "
+                "design changes; give its value in parameters.yaml or by an override."
+            )
+        raise DraftError(
+            f"design variable {shorten(str(name))!r} is not a numeric parameter of this robot"
+            f"{close_match(shorten(str(name)), self._free)}. It has: {known_names(self._free, 20)}."
+        )
+
+    @functools.cached_property
+    def _free(self) -> dict[str, None]:
+        """The numbers that a design may set."""
+        env = self.resolve()
+        free = (e.name for e in self.entries if not e.fixed and e.name not in self._deciding)
+        return {name: None for name in free if as_number(env[name]) is not None}
+
+    @functools.cached_property
+    def _deciding(self) -> dict[str, str]:
+        """The parameters that a switch follows from, and the switch, by their names."""
+        found: dict[str, str] = {}
+        for switch in filter(is_switch, self._by_name):
+            rest = [switch]
+            while rest:
+                name = rest.pop()
+                if name not in found:
+                    found[name] = switch
+                    rest += self._by_name[name].reads
+        return found
 
     @functools.cached_property
     def _by_name(self) -> dict[str, Entry]:
@@ -160,32 +193,15 @@ class ParameterTable:
         """Return the numeric parameters by name, in the order of the table."""
         env = self.resolve()
         return {
-            entry.name: Parameter(entry.name, float(env[entry.name]), entry.unit)
+            entry.name: Parameter(entry.name, float(env[entry.name]), entry.unit, entry.fixed)
             for entry in self.entries
             if as_number(env[entry.name]) is not None
         }
 
 
-def design_value(name: str, value: Any) -> Any:
-    """Return a design value as a float, or as it is if it is a JAX array.
-
-    Raises:
-        DraftError: it is not one finite number.
-    """
-    if is_jax(value):
-        if value.shape != ():
-            raise DraftError(
-                f"design variable {name!r} has shape {value.shape}; it must be one number."
-            )
-        return value
-    number = as_number(
-        value.item() if isinstance(value, np.generic | np.ndarray) and value.size == 1 else value
-    )
-    if number is None or not math.isfinite(number):
-        raise DraftError(
-            f"design variable {name!r} is {shorten(repr(value))}; it must be a finite number."
-        )
-    return number
+def is_switch(name: str) -> bool:
+    """Tell whether a parameter of this name switches joints or a gate: no design changes it."""
+    return "." not in name and (name.endswith(DOF_SUFFIX) or name.startswith(ALLOW_PREFIX))
 
 
 def finite(value: Any, where: str) -> Any:

@@ -1,5 +1,6 @@
 """A robot folder read into a `RobotTree`; every error names file, node, key and what would work."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -14,7 +15,7 @@ from draft_core.expressions import Expression, is_expression
 from draft_core.mirror import mirrored_link
 from draft_core.modules import KEYS as MODULE_KEYS
 from draft_core.modules import Module, mirrored_module, module_of
-from draft_core.overrides import Overrides, merged
+from draft_core.overrides import Overrides, check_used, merged
 from draft_core.parameters import parse_parameters
 from draft_core.primitives import PRIMITIVES, members
 from draft_core.reading import read_mapping, robot_folder
@@ -51,7 +52,7 @@ def parse_folder(folder: str | Path, overrides: Overrides = None) -> RobotTree:
     nodes = top.require("nodes", "{body: {primitive: root, ...}}")
     source = Source(stated, constants)
     nodes, absent = switched(expanded(nodes, "node", source), constants)
-    mesh = read_mapping(path, "mesh.yaml") if (path / "mesh.yaml").exists() else {}
+    mesh = read_mapping(path, "mesh.yaml") if os.path.lexists(path / "mesh.yaml") else {}
     context = Context(path, parameters, constants, population, nodes, mesh)
     modules = _modules(nodes, context)
     links = with_actuators({link.name: link for module in modules for link in module.links})
@@ -59,6 +60,7 @@ def parse_folder(folder: str | Path, overrides: Overrides = None) -> RobotTree:
     _check(tree)
     stated_sensors = expanded(top.data.get("sensors"), "sensor", source)
     sensors = parse_sensors(stated_sensors, tree, constants, absent)
+    check_used(result, context.named, (nodes, stated_sensors, mesh))
     brought = tuple(sensor for module in modules for sensor in module.sensors)
     _no_two("sensor", [sensor.name for sensor in (*sensors, *brought)])
     excluded = tuple(pair for module in modules for pair in module.excluded)

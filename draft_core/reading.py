@@ -1,5 +1,7 @@
 """Reading the YAML files of a robot folder: small, plain, inside the folder, without surprises."""
 
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from yaml.nodes import ScalarNode
 from yaml.resolver import Resolver
 
 from draft_core.errors import DraftError
+from draft_core.expressions import shorten
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 16
@@ -27,6 +30,12 @@ MAX_DEPTH = 16
 _RESOLVER = Resolver()
 _CONSTRUCTOR = SafeConstructor()
 _TEXT = "tag:yaml.org,2002:str"
+# What YAML 1.1 alone reads so: 1:30 is 90, 010 is 8, and `no` is false.
+_SURPRISES = {
+    "int": (re.compile(r"[-+]?0[0-7_]+|.*:.*"), "a number"),
+    "float": (re.compile(r".*:.*"), "a number"),
+    "bool": (re.compile(r"(?!true$|false$)[a-z]+", re.IGNORECASE), "true or false"),
+}
 # libyaml's, which comes with PyYAML's wheels, takes a tenth of the time
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -88,6 +97,10 @@ def _scalar(event: ScalarEvent) -> Any:
     construct = SafeConstructor.yaml_constructors.get(tag)
     if construct is None:
         raise _refused(event, f"{event.value[:40]!r} is not supported")
+    surprise, kind = _SURPRISES.get(tag.rpartition(":")[2], (None, ""))
+    if surprise is not None and surprise.fullmatch(event.value):
+        given = event.value[:40]
+        raise _refused(event, f"{given!r} is not {kind}; write {kind}, or quote it: '{given}'")
     return construct(_CONSTRUCTOR, ScalarNode(tag, event.value, event.start_mark))
 
 
@@ -102,9 +115,9 @@ def robot_folder(folder: str | Path) -> Path:
         DraftError: there is no such folder.
     """
     path = Path(folder)
-    if not path.exists():
+    if not is_there(path):
         raise DraftError(
-            f"robot folder '{path}' does not exist; "
+            f"robot folder '{shorten(str(path), 120)}' does not exist; "
             "give a folder with parameters.yaml and tree.yaml."
         )
     if not path.is_dir():
@@ -126,10 +139,13 @@ def read_mapping(folder: Path, name: str) -> dict[str, Any]:
             anything but a mapping.
     """
     path = folder / name
-    if not path.is_file():
+    if not os.path.lexists(path):
         raise DraftError(
             f"robot folder '{folder}' has no {name}; it needs parameters.yaml and tree.yaml."
         )
+    if not path.is_file():
+        what = "a link to nothing" if path.is_symlink() else "no file"
+        raise DraftError(f"{name} in '{folder}' is {what}; it must be a file there.")
     if not path.resolve().is_relative_to(folder):
         raise DraftError(
             f"{name} in '{folder}' links to a file outside the robot folder; copy it in."
@@ -147,9 +163,17 @@ def read_file(path: Path, what: str) -> dict[str, Any]:
     Raises:
         DraftError: it is missing, too large, not YAML, or anything but a mapping.
     """
-    if not path.is_file():
-        raise DraftError(f"there is no {what} '{path}'.")
+    if not is_there(path, "is_file"):
+        raise DraftError(f"there is no {what} '{shorten(str(path), 120)}'.")
     return _mapping(path)
+
+
+def is_there(path: Path, kind: str = "exists") -> bool:
+    """Ask ``path.exists()``, ``is_file`` or ``is_dir``; no for a name that no disk takes."""
+    try:
+        return bool(getattr(path, kind)())
+    except (OSError, ValueError):  # too long; a NUL in it
+        return False
 
 
 def _mapping(path: Path) -> dict[str, Any]:

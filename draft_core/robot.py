@@ -1,6 +1,7 @@
 """`Robot`: a robot folder, read; what people and the other packages hold."""
 
 import functools
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import yaml
 
 from draft_core.errors import DraftError, close_match, known_names
+from draft_core.expressions import shorten
+from draft_core.given import concrete
 from draft_core.overrides import Overrides, as_mappings, merged
 from draft_core.parameters import Parameter
 from draft_core.parsing import parse_folder
 from draft_core.quantities import contact_friction, effort_limits, quantities, speed_limits
-from draft_core.reading import read_mapping
+from draft_core.reading import is_there, read_mapping
 from draft_core.robots import ROBOTS
 from draft_core.tree import RobotTree
 
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     from draft_core.export import CompiledRobot
     from draft_core.feasibility import FeasibilityReport
     from draft_core.realization import RealizedModel
+
+
+FILES = ("parameters.yaml", "tree.yaml")  # either makes a folder a robot's
 
 
 @dataclass(frozen=True)
@@ -150,13 +156,13 @@ class Robot:
         """
         from draft_core.export import compile_robot
 
-        return compile_robot(self.tree, design, None if out is None else Path(out), gates)
+        return compile_robot(self.tree, design, None if out is None else _path(out), gates)
 
     def check(self, design: Mapping[str, Any] | None = None) -> "FeasibilityReport":
         """Return what the feasibility filter says of a design, refused or not."""
         from draft_core.feasibility import feasibility
 
-        return feasibility(self.tree, self.tree.resolve(design))
+        return feasibility(self.tree, self.tree.resolve(concrete(design)))
 
     def check_design(self, design: Mapping[str, Any] | None = None) -> None:
         """Check that the robot exists at a design: every number keeps its rule, MuJoCo accepts it.
@@ -167,8 +173,9 @@ class Robot:
         Raises:
             DraftError: in one line, the first number that cannot work, with its place.
         """
-        speed_limits(self.tree, self.tree.resolve(design))  # no part of MuJoCo's model
-        self.compile(design, gates=False)
+        given = concrete(design)
+        speed_limits(self.tree, self.tree.resolve(given))  # no part of MuJoCo's model
+        self.compile(given, gates=False)
 
     def contact_friction(self, design: Mapping[str, Any] | None = None) -> Any:
         """Return the friction coefficient of each contact point (ncontact,) at a design."""
@@ -189,16 +196,28 @@ def _found(folder: str | Path) -> tuple[Path, tuple[dict[str, Any], ...]]:
     Raises:
         DraftError: there is neither a folder nor a robot of this name.
     """
-    path = Path(folder)
-    if path.exists() or path.name != str(folder):
-        return path.resolve() if path.is_dir() else path, ()
-    if str(folder) in ROBOTS:
-        shipped = ROBOTS[str(folder)]
+    path = _path(folder)
+    shipped = ROBOTS.get(str(folder))
+    if shipped is not None and not any(map(is_there, (path / name for name in FILES))):
         return shipped.folder, as_mappings(shipped.overrides)
+    if is_there(path) or path.name != str(folder):
+        return path.resolve() if is_there(path, "is_dir") else path, ()
+    given = shorten(str(folder))
     raise DraftError(
-        f"robot {str(folder)!r} is neither a folder nor a robot that ships"
-        f"{close_match(str(folder), ROBOTS)}. There are: {known_names(ROBOTS)}."
+        f"robot {given!r} is neither a folder nor a robot that ships"
+        f"{close_match(given, ROBOTS)}. There are: {known_names(ROBOTS)}."
     )
+
+
+def _path(given: Any) -> Path:
+    """Return a path that a caller gives.
+
+    Raises:
+        DraftError: it is none.
+    """
+    if not isinstance(given, str | os.PathLike):
+        raise DraftError(f"{shorten(repr(given))} is no path; give the path of a folder as text.")
+    return Path(given)
 
 
 def robot_source(

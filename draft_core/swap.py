@@ -17,10 +17,13 @@ import hashlib
 import os
 import platform
 import shutil
+import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
+Found = TypeVar("Found")
 _ATTEMPTS = 100  # another run may put its result there between our two renames
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST)
 
@@ -61,6 +64,18 @@ def _parents(target: Path) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 place.rmdir()
         raise
+
+
+def is_in_the_way(folder: Path) -> bool:
+    """Tell whether something else than a folder has its name; asked once, as it may be replaced.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
+    try:
+        return not stat.S_ISDIR(folder.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def why_not_replaceable(folder: Path) -> str | None:
@@ -106,6 +121,40 @@ def clear_leftovers(folder: Path) -> None:
             with contextlib.suppress(OSError):
                 _restore(scratch, target)
                 shutil.rmtree(scratch, ignore_errors=True)
+
+
+def settled(folder: Path, look: Callable[[], Found]) -> Found:
+    """Return what one finds in a folder, having looked again if it was replaced meanwhile.
+
+    Raises:
+        OSError: it cannot be read, or other runs replace it all the time.
+    """
+    for _ in range(_ATTEMPTS):
+        with _held(folder):
+            before = identity(folder)
+            try:
+                found = look()
+            except FileNotFoundError:
+                if identity(folder) == before:
+                    raise
+                continue
+            if identity(folder) == before:
+                return found
+    raise OSError(errno.EBUSY, "other runs keep writing there")
+
+
+@contextlib.contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Keep a folder open, so that no other is given its `identity` when it is removed."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # there is none, or the system opens files only
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.close(handle)
 
 
 def identity(folder: Path) -> int | None:

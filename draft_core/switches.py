@@ -12,8 +12,8 @@ from typing import Any
 from draft_core.errors import DraftError, close_match, known_names
 from draft_core.expressions import shorten
 from draft_core.mirror import mirrored_name
+from draft_core.parameters import DOF_SUFFIX as SUFFIX
 
-SUFFIX = "_dof"
 _PART = re.compile(r"[_.-]+")
 
 

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from draft_core.errors import DraftError, known_names
 from draft_core.expressions import shorten
-from draft_core.swap import clear_leftovers, entries, replacing, why_not_replaceable
+from draft_core.swap import (
+    clear_leftovers,
+    entries,
+    is_in_the_way,
+    replacing,
+    settled,
+    why_not_replaceable,
+)
 
 INDEX = "parameters_resolved.yaml"
 _DIGESTS = b"sha256:\n"
@@ -47,7 +54,7 @@ def check_folder(out: Path) -> None:
         DraftError: in one line, what is in the way.
     """
     with _told(out):
-        if out.exists() and not out.is_dir():
+        if is_in_the_way(out):
             raise DraftError(
                 f"cannot write to '{out}': it is not a folder; give a new or empty one."
             )
@@ -55,7 +62,7 @@ def check_folder(out: Path) -> None:
         if reason is not None:
             raise DraftError(f"cannot write to '{out}': {reason}.")
         clear_leftovers(out)
-        found = foreign(out) if out.is_dir() else []
+        found = settled(out, lambda: foreign(out) if out.is_dir() else [])
     if found:
         raise DraftError(
             f"cannot write to '{out}': it holds {known_names(found, 3)}, which no earlier "

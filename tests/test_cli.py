@@ -269,7 +269,12 @@ def test_an_impossible_task_is_status_1_and_explained(hover, tmp_path, capsys):
         (["solve", "hexapod", "--out", "."], "the folder you are in"),
         (["show", "x" * 300], "File name too long"),
         (["compile", ROBOT, "--out", "x" * 300], "File name too long"),
-        (["compile", "x" * 300, "--out", "y"], "File name too long"),
+        (["compile", "x" * 300, "--out", "y"], "is neither a folder nor a robot that ships"),
+        (["compile", ROBOT, "--out", "."], "the folder you are in"),
+        (["compile", ROBOT, "--out", ""], "the folder you are in"),
+        (["compile", ROBOT, "--set", "motors." + "a." * 3000 + "a=1", "--out", "y"], "nested deep"),
+        (["compile", ROBOT, "--set", "radius=&a [*a]", "--out", "y"], "cannot be read"),
+        (["compile", ROBOT, "--set", "radius=1:30", "--out", "y"], "is a text, '1:30'"),
         (["solve", "x" * 300 + ".py"], "File name too long"),
         (["solve", "missing.py:Robot"], "there is no file 'missing.py'"),
         (["show", "nowhere"], "nowhere"),
@@ -404,15 +409,16 @@ def test_an_interrupt_while_saving_tells_what_is_true(hover, tmp_path, capsys, m
     monkeypatch.setattr("codesign.problem.Problem.solve", lambda *a, **k: solution)
     words = ["solve", str(hover), "--out", str(tmp_path / "o"), "-q"]
 
-    def told(step: str) -> str:
+    def told(step: str, by=interrupted) -> str:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(step, interrupted)
+            patch.setattr(step, by)
             assert main(words) == 1
         return capsys.readouterr().err
 
     assert "saving: nothing is written" in told("codesign.storage._write_result")
     assert not (tmp_path / "o").exists()
-    assert "'{}' holds the new result".format(tmp_path / "o") in told("draft_core.swap._restore")
+    late = told("draft_core.swap._restore", lambda scratch, to: to.name == "o" and interrupted())
+    assert "'{}' holds the new result".format(tmp_path / "o") in late
     assert main(["show", str(tmp_path / "o")]) == 0
     capsys.readouterr()
     assert "'{}' is as it was".format(tmp_path / "o") in told("codesign.storage._write_result")

@@ -242,7 +242,10 @@ def test_runs_that_save_into_one_folder_leave_one_whole_result(tmp_path):
 
 @pytest.mark.parametrize(
     "foreign",
-    ["notes.txt", "robot/mine.stl", "robot/meshes/", "robot_source/notes.md", "deep/er/file"],
+    [
+        *("notes.txt", "robot/mine.stl", "robot/meshes/", "robot_source/notes.md", "deep/er/file"),
+        *("robot/assets/notes.txt", "robot/robot.xml.part", "robot_source/modules/hand.xml"),
+    ],
 )
 def test_a_foreign_file_at_any_depth_is_found(foreign, result):
     path = result / foreign
@@ -251,6 +254,19 @@ def test_a_foreign_file_at_any_depth_is_found(foreign, result):
     with pytest.raises(SolutionError, match=f"it holds {foreign}, which no solve wrote"):
         check_result_folder(result)
     assert path.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["robot/scene.xml", "robot_source/tree.yaml", "robot/parameters_resolved.yaml"]
+)
+def test_a_file_of_a_result_that_was_changed_is_not_replaced(name, push, result):
+    # Changes by hand to a robot, or to the copy of its source, were gone after the next solve.
+    with (result / name).open("a") as file:
+        file.write("# mine\n")
+    before = (result / name).read_bytes()
+    with pytest.raises(SolutionError, match=f"it holds {name}, which no solve wrote, or not as"):
+        push.save(result)
+    assert (result / name).read_bytes() == before
 
 
 def test_a_link_in_a_result_is_foreign_and_not_followed(result, tmp_path):

@@ -139,9 +139,9 @@ def test_processes_that_write_one_folder_leave_one_whole_output(tmp_path: Path):
     running = [
         subprocess.Popen([*words, name], cwd=PROJECT, stderr=subprocess.PIPE) for name in "123"
     ]
-    for process in running:
-        assert process.communicate()[1].decode() == ""
-        assert process.returncode == 0
+    told = [process.communicate()[1].decode() for process in running]
+    assert told == ["", "", ""]
+    assert [process.returncode for process in running] == [0, 0, 0]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert content(tmp_path / "out")["robot.xml"] == content(tmp_path / "out")["scene.xml"]
 
