@@ -6,7 +6,6 @@ that a seed's answer does not depend on how many there are or on which process i
 
 from __future__ import annotations
 
-import inspect
 import os
 import signal
 import subprocess
@@ -106,7 +105,7 @@ def _recipe(problem: Problem) -> tuple[Any, ...]:
             f"{kind.__name__} is defined where other processes cannot find it; put the class at "
             "the top of a file, or use jobs=1"
         )
-    if kind.__module__ == "__main__" and "if __name__" not in inspect.getsource(module):
+    if kind.__module__ == "__main__" and "if __name__" not in Path(path).read_text("utf-8"):
         raise ProblemError(
             f"'{path}' runs as a script and solves in several processes; put what it runs under "
             "'if __name__ == \"__main__\":', as each process reads the file"
@@ -197,8 +196,10 @@ class _Worker:
             self.is_dead = True
             if seed is None:
                 raise ProblemError(f"a process of the multi-start ended at once: {self._why()}")
-            value = Crashed(f"the process of this start died ({self._why()})")
+            yield seed, Crashed(f"the process of this start died ({self._why()})"), seconds
+            return
         assert seed is not None
+        assert value is not None
         yield seed, value, seconds
 
     def _why(self) -> str:
