@@ -46,12 +46,27 @@ def _where(condition: Any, yes: Any, no: Any) -> Any:
 
 def _power(base: Any, exponent: Any) -> Any:
     if is_jax(exponent):
-        return namespace(exponent).power(base, exponent)
+        xp = namespace(exponent)
+        steep = xp.logical_and(exponent > 0, exponent < 2)
+        return _steep(base, lambda x: xp.power(x, exponent), steep)
     if abs(exponent) > MAX_POWER:
         raise ExpressionError(f"a power of {exponent:g} is too large (at most {MAX_POWER})")
-    if is_jax(base):
-        return base ** (int(exponent) if float(exponent).is_integer() else exponent)
-    return math.pow(base, exponent)
+    if not is_jax(base):
+        return math.pow(base, exponent)
+    if float(exponent).is_integer():
+        return base ** int(exponent)
+    return _steep(base, lambda x: x**exponent) if 0 < exponent < 2 else base**exponent
+
+
+def _sqrt(x: Any) -> Any:
+    return _steep(x, namespace(x).sqrt) if is_jax(x) else math.sqrt(x)
+
+
+def _steep(x: Any, function: Callable[[Any], Any], is_steep: Any = True) -> Any:
+    """Return a root or power, 0 at 0, with slopes of 0 where its own are not finite there."""
+    xp = namespace(x, is_steep)
+    nothing = xp.logical_and(x == 0, is_steep)
+    return xp.where(nothing, 0.0, function(xp.where(nothing, 1.0, x)))
 
 
 def _elementwise(name: str) -> Callable[[Any], Any]:
@@ -99,7 +114,7 @@ FUNCTIONS: dict[str, tuple[int, int, bool, Callable[..., Any]]] = {
     "abs": (1, 1, False, abs),
     "min": (1, 50, True, _extreme("min", min, "minimum")),
     "max": (1, 50, True, _extreme("max", max, "maximum")),
-    "sqrt": (1, 1, False, _elementwise("sqrt")),
+    "sqrt": (1, 1, False, _sqrt),
     "sin": (1, 1, False, _elementwise("sin")),
     "cos": (1, 1, False, _elementwise("cos")),
     "len": (1, 1, True, _len),

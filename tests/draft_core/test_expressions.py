@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
+from codesign.tracing import to_casadi
 from draft_core.backend import jax, jnp
 from draft_core.errors import DraftError
 from draft_core.expressions import Expression, as_number
@@ -209,3 +210,24 @@ def test_numbers_without_a_dot_are_numbers():
         *(1e-3, -200.0, 0.5, 3.0),
         *(None, None, None, None),
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["sqrt(a - b)", "(a - b) ** 0.5", "(a - b) ** 1.5", "(a - b) ** c"]
+)
+def test_roots_have_a_slope_of_0_at_0(text: str):
+    # A clearance of 0 at the start gave NaN or infinite gradients, and the solver stopped.
+    expression = Expression(f"${{{text}}}", "t")
+
+    def value(x):
+        return expression.evaluate({"a": x[0], "b": x[1], "c": x[2]})
+
+    at = jnp.array([0.3, 0.3, 0.7])
+    assert value(at) == 0.0
+    for slope in (jax.grad(value)(at), jax.jacfwd(value)(at), jax.hessian(value)(at)):
+        np.testing.assert_array_equal(slope, np.zeros_like(slope))
+    near = jnp.array([0.34, 0.3, 0.7])
+    exponent = {"c": 0.7, "1.5": 1.5}.get(text.split()[-1], 0.5)
+    assert value(near) == pytest.approx(0.04**exponent)
+    assert jax.grad(value)(near)[0] == pytest.approx(exponent * 0.04 ** (exponent - 1))
+    assert float(to_casadi(value, at)(np.asarray(at))) == 0.0
