@@ -178,6 +178,7 @@ def _inferred(given: set[str], known: set[str]) -> str | None:
 
 def _leaf(value: object, where: str) -> Leaf:
     if isinstance(value, dict) and "value" in value and set(value) <= {"value", "unit"}:
+        _check_unit(value.get("unit"), where)
         value = value["value"]
     number = as_number(value)
     if number is not None:
@@ -187,6 +188,21 @@ def _leaf(value: object, where: str) -> Leaf:
     raise DraftError(
         f"{where} is {shorten(repr(value))}; it must be a number or '${{expression}}'."
     )
+
+
+def _plain(unit: str) -> str:
+    """Return a unit as it may be written in several ways: N m, N*m, Nm; m^2, m2."""
+    return unit.translate(dict.fromkeys(map(ord, " *.·^")))
+
+
+def _check_unit(unit: object, where: str) -> None:
+    own = UNITS[where.rpartition(".")[2]]
+    same = {_plain(own), *(() if own else ("-", "1"))}
+    if unit is not None and _plain(str(unit)) not in same:
+        number = f"is in {own}" if own else "has no unit"
+        raise DraftError(
+            f"{where}, unit is {shorten(repr(unit))}; it {number}, and nothing is converted."
+        )
 
 
 def _numbers(kind: MotorClass, given: Mapping[str, Leaf], where: str) -> list[StatedNumber]:
@@ -236,6 +252,8 @@ def _power_rule(field: str, reads: tuple[str, ...]) -> str:
 
 
 def _positive(value: Any, what: str) -> Any:
+    if isinstance(value, tuple | str):
+        raise ValueError(f"its {what} is {shorten(repr(value))}, which is no number")
     if not is_traced(value) and not value > 0:
         raise ValueError(f"its {what} is {float(value):g}, which must be greater than 0")
     return value

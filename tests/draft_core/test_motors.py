@@ -194,3 +194,30 @@ def test_gradient_equals_finite_differences_of_the_compiled_model(
         for ours, expected in zip(rate, expected_rates, strict=True):
             scale = max(np.abs(expected).max(), 1e-9)
             np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-5 * scale, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("field", "unit"),
+    [("peak_torque", "N m"), ("peak_torque", "Nm"), ("peak_torque", "N*m"), ("gear", "-")],
+)
+def test_a_number_may_state_its_own_unit(field: str, unit: str):
+    stated = {"peak_torque": 30.0, "gear": 9.0}
+    found = numbers({**stated, field: {"value": stated[field], "unit": unit}})
+    assert found == numbers(stated)
+
+
+@pytest.mark.parametrize(
+    ("field", "unit", "own"),
+    [
+        ("peak_torque", "kN m", "it is in N m"),
+        ("no_load_speed", "rpm", "it is in rad/s"),
+        ("gear", "m", "it has no unit"),
+        ("peak_torque", 5, "it is in N m"),
+    ],
+)
+def test_another_unit_is_refused_as_nothing_is_converted(field: str, unit: Any, own: str):
+    # 0.025 kN m was read as 0.025 N m without a word.
+    stated = {"peak_torque": 30.0, "gear": 9.0, "no_load_speed": 25.0}
+    stated = {**stated, field: {"value": 0.025, "unit": unit}}
+    with pytest.raises(DraftError, match=rf"motors\.L\.{field}, unit is {unit!r}; {own}"):
+        numbers(stated)
