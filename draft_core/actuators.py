@@ -25,7 +25,12 @@ def with_actuators(links: Mapping[str, Link]) -> dict[str, Link]:
         if not link.motor.has_body:
             continue
         carrier = link.motor.carrier or link.parent
-        if carrier is None or carrier not in links:
+        if carrier is None:
+            raise DraftError(
+                f"tree.yaml, node {link.name!r}, motor names a motor class, whose body needs a "
+                "link to sit on, and the root hangs from none; add 'carried_by' and 'pos'."
+            )
+        if carrier not in links:
             raise DraftError(
                 f"tree.yaml, node {link.name!r}, motor: carried_by names {carrier!r}, which is no "
                 f"node{close_match(str(carrier), links)}. There are: {known_names(links)}."
@@ -42,15 +47,18 @@ def _cylinder(link: Link, motor: Motor) -> Solid:
     kind, joint = motor.kind, link.joint
     assert kind is not None
     assert joint is not None
-    where = f"tree.yaml, node {link.name!r}, motor"
+    where = f"parameters.yaml, {kind.key}"
     place = motor.place or Pose()
     axis = place.turn or joint.axis
     return Solid(
         name=f"{link.name}_actuator",
         shape="cylinder",
-        size=Vector((kind.read("radius", where), kind.read("length", where)), where, (2,)),
+        size=Vector(
+            (kind.read("radius", where), kind.read("length", where)),
+            *(where, (2,), "positive", ("radius", "length")),
+        ),
         pose=Pose(place.pos, axis, "axis", motor.shift),
-        mass=Scalar(kind.read("mass", where), where),
+        mass=Scalar(kind.read("mass", where), f"{where}.mass", "positive"),
         density=None,
         inertia=None,
         role="actuator",

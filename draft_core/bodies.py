@@ -14,7 +14,7 @@ from draft_core.meshes import mesh_body, mesh_vertices
 from draft_core.namespace import is_traced, joined, stack
 from draft_core.register import Numbers, Register
 from draft_core.rotations import IDENTITY
-from draft_core.stated import Environment, Vector
+from draft_core.stated import MAX_MAGNITUDE, Environment, Vector
 from draft_core.tree import Pose, RobotTree, Solid
 
 MIN_MASS = 1e-14  # [kg] and [kg m²]: MuJoCo refuses a moving body below 1e-15
@@ -77,6 +77,7 @@ class Bodies:
         meshes = {int(i): s for i in solids.heavy if (s := solids.each[i]).mesh is not None}
         self._meshes = tuple(meshes.values())
         rows = np.array([*rows, *meshes], dtype=int)
+        self._solid_names = [solids.each[i].name for i in rows]
         self._solid_order = np.zeros(len(solids.each), dtype=int)  # 0 for those without mass
         self._solid_order[rows] = np.arange(1, len(rows) + 1)
         self._composition(solids.owner[rows])
@@ -108,7 +109,7 @@ class Bodies:
             frames: of the placed solids.
 
         Raises:
-            DraftError: a mesh or stated moments cannot be, or a body is too light.
+            DraftError: a mesh or stated moments cannot be, or a body is too light or too heavy.
         """
         vertices = [mesh_vertices(mesh, env) for mesh in self._meshes]
         part, moments, quat = self._parts(numbers, env, frames, vertices)
@@ -121,7 +122,7 @@ class Bodies:
         if len(self._skew):
             axes.append(inertia.principal_axes(tensor[self._skew]))
         moments, quat = (joined(*x)[self._axes_order] for x in zip(*axes, strict=True))
-        self._heavy_enough(mass, moments)
+        self._possible_masses(part.mass, mass, moments)
         return {
             "body_mass": mass,
             "body_ipos": center,
@@ -144,13 +145,32 @@ class Bodies:
             parts.append(inertia.RigidBody(*(stack([x]) for x in mesh_body(mesh, env, corners))))
         return inertia.RigidBody(*(joined(*x) for x in zip(*parts, strict=True))), moments, quat
 
-    def _heavy_enough(self, mass: Any, moments: Any) -> None:
-        if is_traced(mass) or is_traced(moments):
+    def _possible_masses(self, part: Any, mass: Any, moments: Any) -> None:
+        """Hold what follows from sizes to the rules of what is stated.
+
+        Raises:
+            DraftError: a solid has no mass, or a body too little or too much.
+        """
+        if is_traced(part) or is_traced(mass) or is_traced(moments):
             return
-        mass, least = np.asarray(mass)[1:], np.asarray(moments).min(axis=1)[1:]
+        part, mass, moments = (np.asarray(item) for item in (part, mass[1:], moments[1:]))
+        light = np.flatnonzero(~(part > 0))
+        if len(light):
+            raise DraftError(
+                f"tree.yaml, solid {self._solid_names[light[0]]!r} has mass "
+                f"{part[light[0]]:g} kg by its size and density; it must be greater than 0."
+            )
+        least, most = moments.min(axis=1), moments.max(axis=1)
         light = np.flatnonzero(~(np.minimum(mass, least) >= MIN_MASS))
         if len(light):
             raise self._too_light(int(light[0]), float(mass[light[0]]), float(least[light[0]]))
+        heavy = np.flatnonzero(~(np.maximum(mass, most) <= MAX_MAGNITUDE))
+        if len(heavy):
+            raise DraftError(
+                f"tree.yaml, node {self._names[heavy[0]]!r} has mass {mass[heavy[0]]:g} kg and "
+                f"greatest moment {most[heavy[0]]:g} kg m^2; both must be at most "
+                f"{MAX_MAGNITUDE:g}."
+            )
 
     def _too_light(self, link: int, mass: float, moment: float) -> DraftError:
         return DraftError(

@@ -10,12 +10,13 @@ from draft_core import rotations
 from draft_core.bodies import Solids
 from draft_core.errors import DraftError
 from draft_core.frames import AXIAL_MIRROR, VECTOR_MIRROR, Directions, Frames
-from draft_core.namespace import namespace, replaced
+from draft_core.namespace import is_traced, namespace, replaced
 from draft_core.register import Numbers, Register
 from draft_core.stated import Vector
 from draft_core.tree import Joint, Link, RobotTree
 
 GEOM_FRICTION = (1.0, 0.005, 0.0001)  # sliding, torsional, rolling; where no contact point is
+MIN_SIZE = 1e-12  # of a solid [m]; what MuJoCo divides by is at least 1e-15
 _COORDINATES = {"free": 7, "ball": 4, "slide": 1, "hinge": 1}
 _LOSSES = ("armature", "damping", "frictionloss")
 
@@ -171,9 +172,11 @@ class Geoms:
         """
         geoms = [solids.each[i] for i in solids.geoms]
         self._frame = np.searchsorted(solids.placed, solids.geoms)
+        self._names = [solid.name for solid in geoms]
         zero = register.scalar(None)
         sizes = [[*register.vector(solid.size), zero, zero][:3] for solid in geoms]
         self._size = np.array(sizes, dtype=int).reshape(-1, 3)
+        self._sized = self._size != zero
         shapes = [str(solid.shape) for solid in geoms]
         self._factor = np.array([_HALVED[shape] for shape in shapes]).reshape(-1, 3)
         extents = [_EXTENTS[shape] for shape in shapes]
@@ -209,8 +212,12 @@ class Geoms:
         Args:
             numbers: of the register.
             frames: of the placed solids.
+
+        Raises:
+            DraftError: a solid is smaller than MuJoCo can tell from nothing.
         """
         size = numbers(self._size) * self._factor
+        self._check(size)
         return {
             "geom_pos": frames.pos[self._frame],
             "geom_quat": frames.quat[self._frame],
@@ -219,6 +226,17 @@ class Geoms:
             "geom_aabb": self._box(size),
             "geom_friction": self._slide(numbers),
         }
+
+    def _check(self, size: Float[Any, "n 3"]) -> None:
+        if is_traced(size):
+            return
+        small = np.flatnonzero((np.asarray(size) < MIN_SIZE)[self._sized])
+        if len(small):
+            row = np.argwhere(self._sized)[small[0]]
+            raise DraftError(
+                f"tree.yaml, solid {self._names[row[0]]!r} has a size of "
+                f"{float(size[row[0], row[1]]):g} m; it must be at least {MIN_SIZE:g} m."
+            )
 
     def _radius(self, size: Float[Any, "n 3"]) -> Float[Any, " n"]:
         """Return the radius of the ball around each geom."""

@@ -1,5 +1,6 @@
 """Lofted meshes in numbers: cross-sections to vertices, vertices to mass and inertia."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from draft_core.namespace import is_traced, namespace, stack
 from draft_core.tree import CrossSection, Solid
 
 Environment = Mapping[str, Any]
+LEAST_THICKNESS = 1e-4  # of a mesh, as a part of its vertices' greatest coordinate
 
 
 def mesh_body(
@@ -21,8 +23,12 @@ def mesh_body(
 
     A trunk's density is that of the box with the same inertia per mass, as its trend is fitted:
     its mass is density × that box's volume.
+
+    Raises:
+        DraftError: it is too thin for its size to be integrated in double precision.
     """
     exact = loft.polyhedron(vertices, mesh_topology(solid).faces)
+    _thick(solid, exact, vertices)
     if solid.mass is not None:
         mass = solid.mass.evaluate(env)
     else:
@@ -32,6 +38,27 @@ def mesh_body(
             _, volume = loft.equivalent_box(exact.volume, exact.tensor)
         mass = solid.density.evaluate(env) * volume
     return inertia.RigidBody(mass, exact.center, exact.tensor * (mass / exact.volume))
+
+
+def _thick(solid: Solid, exact: loft.Integrals, vertices: Any) -> None:
+    """Refuse a mesh whose inertia is lost in rounding, and whose volume in MuJoCo's 32 bits.
+
+    How thick it is follows from differences of moments: squares of its thickness against those
+    of its reach.
+    """
+    if is_traced(vertices):
+        return
+    volume, tensor = float(exact.volume), np.asarray(exact.tensor, dtype=float)
+    reach = float(np.abs(np.asarray(vertices)).max())
+    thick = 0.0
+    if volume > 0 and np.isfinite(tensor).all():
+        spread = (np.trace(tensor) / 2 * np.eye(3) - tensor) / volume
+        thick = math.sqrt(12 * max(float(np.linalg.eigvalsh(spread)[0]), 0.0))
+    if not thick >= LEAST_THICKNESS * reach:
+        raise DraftError(
+            f"mesh.yaml: the mesh of node {solid.name!r} is {thick:g} m thick and reaches "
+            f"{reach:g} m from the node's origin; it must be at least {LEAST_THICKNESS:g} of that."
+        )
 
 
 def mesh_topology(solid: Solid) -> loft.Loft:

@@ -25,6 +25,7 @@ from draft_core.switches import switched
 from draft_core.tree import Link, RobotTree
 
 MODULE = "module"
+MAX_DEPTH = 400  # of links that hang from each other; MuJoCo reads XML 500 elements deep
 TOP_KEYS = ("robot", "population", "nodes", "sensors")
 
 
@@ -79,9 +80,8 @@ def _modules(nodes: Any, context: Context) -> list[Module]:
         for name, data in stated.items()
         if isinstance(data, dict) and "mirror_of" in data
     }
-    modules = {
-        name: _module(name, data, context) for name, data in stated.items() if name not in mirrors
-    }
+    words = {name: _primitive(name, data) for name, data in stated.items() if name not in mirrors}
+    modules = {name: _module(name, word, stated[name], context) for name, word in words.items()}
     links = {name: module.links[0] for name, module in modules.items()}
     images = _images(mirrors, modules)
     for name, section in mirrors.items():
@@ -131,12 +131,20 @@ def _where(name: str) -> str:
     return f"tree.yaml, node {name!r}"
 
 
-def _module(name: str, data: Any, context: Context) -> Module:
+def _primitive(name: str, data: Any) -> str:
+    """Return the kind of a node that is no mirror image."""
+    section = Section(data, _where(name), _EVERY_KEY)
+    section.require("primitive", "geom' or 'mirror_of: another_node")
+    return section.word("primitive", (*PRIMITIVES, MODULE))
+
+
+_EVERY_KEY = dict.fromkeys(
+    ["mirror_of", *MODULE_KEYS, *(key for p in PRIMITIVES.values() for key in p.keys)]
+)
+
+
+def _module(name: str, word: str, data: Any, context: Context) -> Module:
     """Return what a node that is no mirror image adds to the tree."""
-    every = {*MODULE_KEYS, *(key for primitive in PRIMITIVES.values() for key in primitive.keys)}
-    section = Section(data, _where(name), every)
-    section.require("primitive", "geom")
-    word = section.word("primitive", (*PRIMITIVES, MODULE))
     where = f"{_where(name)} ({word})"
     if word == MODULE:
         return module_of(name, Section(data, where, MODULE_KEYS), context)
@@ -166,8 +174,8 @@ def _depth_first(links: dict[str, Link]) -> tuple[Link, ...]:
     """Return the links in MuJoCo's order.
 
     Raises:
-        DraftError: there is not exactly one root, a parent does not exist, or parents form a
-            circle.
+        DraftError: there is not exactly one root, a parent does not exist, parents form a
+            circle, or a chain is too long.
     """
     roots = [name for name, link in links.items() if link.parent is None]
     if len(roots) != 1:
@@ -184,10 +192,17 @@ def _depth_first(links: dict[str, Link]) -> tuple[Link, ...]:
             )
         children[link.parent].append(name)
     order: list[str] = []
+    depth = {roots[0]: 1}
     stack = [roots[0]]
     while stack:
         name = stack.pop()
         order.append(name)
+        if depth[name] > MAX_DEPTH:
+            raise DraftError(
+                f"{_where(name)} is {depth[name]} links down its chain; at most {MAX_DEPTH} may "
+                "hang from each other, as MuJoCo reads no deeper files."
+            )
+        depth |= dict.fromkeys(children[name], depth[name] + 1)
         stack.extend(reversed(children[name]))
     lost = [name for name in links if name not in order]
     if lost:

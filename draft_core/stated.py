@@ -27,7 +27,9 @@ def _checked(value: Any, where: str, rule: Rule, stated: object) -> Any:
     finite(value, where)
     if not is_traced(value):
         if abs(value) > MAX_MAGNITUDE:
-            raise DraftError(f"{where} is {float(value):g}; at most {MAX_MAGNITUDE:g} is possible.")
+            number = f"{float(value):g}"
+            number = number if abs(float(number)) > MAX_MAGNITUDE else repr(float(value))
+            raise DraftError(f"{where} is {number}; at most {MAX_MAGNITUDE:g} is possible.")
         wrong = (rule == "positive" and value <= 0) or (rule == "not negative" and value < 0)
         if wrong:
             bound = "greater than 0" if rule == "positive" else "0 or more"
@@ -75,6 +77,7 @@ class Vector:
     where: str = field(compare=False)
     sizes: tuple[int, ...] = (3,)
     rule: Rule = "any"
+    names: tuple[str, ...] = field(default=(), compare=False)  # of its numbers, for messages
 
     def items(self, env: Environment) -> list[Any]:
         """Return the numbers at the parameters ``env``.
@@ -98,7 +101,13 @@ class Vector:
             DraftError: it breaks the rule or is not a finite number.
         """
         stated = self.stated[i] if isinstance(self.stated, tuple) else self.stated
-        return _checked(value, f"{self.where}[{i}]", self.rule, stated)
+        return _checked(value, self._at(i), self.rule, stated)
+
+    def _at(self, i: int) -> str:
+        """Return the place of one of the numbers; one without a name of its own is the list's."""
+        if not self.names:
+            return f"{self.where}[{i}]"
+        return f"{self.where}, {self.names[i]}" if self.names[i] else self.where
 
     def evaluate(self, env: Environment) -> Any:
         """Return the numbers as one array."""

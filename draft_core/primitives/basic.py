@@ -20,7 +20,7 @@ def parse(name: str, section: Section, context: Context) -> Link:
     member = Solid(
         name=name,
         shape="cylinder",
-        size=Vector((radius, length), where, (2,), "positive"),
+        size=Vector((radius, length), where, (2,), "positive", ("radius", "length")),
         pose=Pose(start, direction, "axis", Scalar(_half(length, where), where)),
         mass=mass,
         density=density,

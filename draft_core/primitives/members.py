@@ -12,6 +12,7 @@ from draft_core.context import Context
 from draft_core.errors import DraftError, close_match, known_names
 from draft_core.expressions import shorten
 from draft_core.formula import Formula
+from draft_core.namespace import is_traced
 from draft_core.section import Section
 from draft_core.tree import Leaf, Link, Scalar, Segment, leaf
 from draft_core.trends import structure
@@ -77,6 +78,8 @@ def _share(name: str, main: str, context: Context, at: str) -> tuple[Scalar, Seg
 
 def _member_mass(length: Any, own: Any, *rest: Any) -> Any:
     *others, population, name = rest
+    if not is_traced(length) and not length > 0:
+        raise ValueError(f"its length is {float(length):g} m, which must be greater than 0")
     whole = structure.member_mass(population, name, length)
     return whole * (own / sum(others, own)) if others else whole
 

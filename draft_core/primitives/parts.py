@@ -7,12 +7,14 @@ from typing import Any
 from draft_core.context import Context
 from draft_core.errors import DraftError
 from draft_core.expressions import is_expression
+from draft_core.motors import MotorClass
 from draft_core.section import Section, as_vector, check_name
 from draft_core.tree import (
     ContactPoint,
     Joint,
     Link,
     Motor,
+    Rule,
     Scalar,
     Site,
     Solid,
@@ -60,7 +62,7 @@ def size(shape: str, section: Section) -> Vector:
     if isinstance(stated, dict):
         inner = Section(stated, where, parts)
         items = tuple(leaf(inner.require(part, "0.1"), inner.at(part)) for part in parts)
-        return Vector(items, where, (len(parts),), "positive")
+        return Vector(items, where, (len(parts),), "positive", parts)
     return as_vector(stated, where, (len(parts),), "positive")
 
 
@@ -232,8 +234,8 @@ def _class_motor(name: str, joint: Joint, section: Section, context: Context) ->
         )
     return Motor(
         name=name,
-        limit=Vector((kind.read("peak_torque", at),), at, (1,), "positive"),
-        speed=Scalar(kind.read("no_load_speed", at), at, "positive"),
+        limit=_class_torque(kind),
+        speed=class_number(kind, "no_load_speed", "positive"),
         kind=kind,
         carrier=carrier,
         place=place if carrier is not None or place.pos or place.turn else None,
@@ -242,16 +244,26 @@ def _class_motor(name: str, joint: Joint, section: Section, context: Context) ->
     )
 
 
+def class_number(kind: MotorClass, field: str, rule: Rule) -> Scalar:
+    """Return a number of a motor class, to be told by its place in parameters.yaml."""
+    where = f"parameters.yaml, {kind.key}.{field}"
+    return Scalar(kind.read(field, where), where, rule)
+
+
+def _class_torque(kind: MotorClass) -> Vector:
+    torque = class_number(kind, "peak_torque", "positive")
+    return Vector((torque.stated,), torque.where, (1,), "positive", ("",))
+
+
 def with_class(joint: Joint | None, motor: Motor | None) -> Joint | None:
     """Return the joint with the armature and losses of its motor's class, where it states none."""
     if joint is None or motor is None or motor.kind is None:
         return joint
-    where = f"motor class {motor.kind.key}"
     fields = {"armature": "armature", "damping": "damping", "frictionloss": "friction"}
     return replace(
         joint,
         **{
-            key: Scalar(motor.kind.read(name, where), where, "not negative")
+            key: class_number(motor.kind, name, "not negative")
             for key, name in fields.items()
             if getattr(joint, key) is None
         },
@@ -261,7 +273,7 @@ def with_class(joint: Joint | None, motor: Motor | None) -> Joint | None:
 def _limit(stated: object, where: str) -> Vector:
     if isinstance(stated, list):
         return as_vector(stated, where, (2,), "any")
-    return Vector((leaf(stated, where),), where, (1,), "positive")
+    return Vector((leaf(stated, where),), where, (1,), "positive", ("",))
 
 
 def sites(section: Section) -> tuple[Site, ...]:

@@ -16,7 +16,7 @@ def parse(name: str, section: Section, context: Context) -> Link:
     ball = Solid(
         name=name,
         shape="sphere",
-        size=Vector((radius,), section.at("radius"), (1,), "positive"),
+        size=Vector((radius,), section.at("radius"), (1,), "positive", ("",)),
         pose=Pose(center),
         mass=mass,
         density=density,

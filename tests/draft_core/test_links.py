@@ -128,6 +128,41 @@ def test_a_foot_may_state_its_polygon(make_robot):
 
 
 @pytest.mark.parametrize(
+    ("polygon", "says"),
+    [
+        ("[[-0.04, -0.02], [-0.04, 0.02], [0.04, 0]]", "counter-clockwise"),
+        ("[[-0.04, -0.02], [0.04, 0.02], [0.04, -0.02], [-0.04, 0.02]]", "once around"),
+        ("[[0.04, 0], [-0.04, 0], [0, 0]]", "once around"),
+        ("[[0.04, 0], [0.04, 0], [0.04, 0]]", "once around"),
+        ("[[0.06, 0], [-0.04, 0.02], [-0.04, -0.02]]", r"point 0 .*outside the plate of 0\.1 by"),
+        ('["${[thigh, 0, 0]}", [-0.04, 0.02], [-0.04, -0.02]]', "7 numbers"),
+    ],
+    ids=["clockwise", "crossing", "line", "point", "outside", "three numbers"],
+)
+def test_a_polygon_that_is_no_sole_is_refused(make_robot, polygon, says):
+    # All of these compiled once: contacts stood off the plate, or in a line.
+    tree = TREE[: TREE.index("\n  ball:")] + FOOT + f"    polygon: {polygon}\n"
+    with pytest.raises(DraftError, match=f"node 'ball' .foot., polygon: .*{says}") as error:
+        as_robot(make_robot, tree)
+    assert "\n" not in str(error.value)
+
+
+def test_a_sole_that_follows_the_design_is_held_to_its_plate_at_every_design(make_robot):
+    outline = '[["${thigh / 5}", 0], [-0.04, 0.02], [-0.04, -0.02]]'
+    tree = TREE[: TREE.index("\n  ball:")] + FOOT + f"    polygon: {outline}\n"
+    robot = as_robot(make_robot, tree)
+    np.testing.assert_allclose(robot.compile().model.site("ball_0").pos, [0.08, 0, -0.04])
+    with pytest.raises(DraftError, match="outside the plate"):
+        robot.check({"thigh": 0.3})
+    from draft_core.backend import jax
+
+    def ahead(thigh):
+        return robot.realize({"thigh": thigh}).site_pos[robot.site_names.index("ball_0"), 0]
+
+    assert jax.grad(ahead)(0.25) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "says"),
     [
         ("population: quadruped", "", "names no population"),
@@ -319,3 +354,91 @@ def test_outlines_that_are_not_convex_weigh_what_they_enclose(make_robot):
     vertices = mesh_vertices(solid, {})
     assert polyhedron(vertices, mesh_topology(solid).faces).volume == pytest.approx(0.03 * 0.1)
     assert trunk(make_robot, mesh).tree.meshes
+
+
+@pytest.mark.parametrize(
+    ("size", "says"),
+    [
+        ("[1.0e+7, 1.0e+7]", r"node 'body' is 0 m thick and reaches 5e\+06 m"),
+        ("[1.0e+5, 1.0e+5]", "node 'body' is 0.09.* m thick"),
+        ("[1.0e-9, 0.1]", "node 'body' is .* m thick"),
+        ("[1.0e+2, 1.0e+2]", r"node 'body' has mass \d+ kg and greatest moment 1\.\d*e\+09"),
+    ],
+)
+@pytest.mark.parametrize("by", ["density: 700", "segment: trunk"])
+def test_a_loft_beyond_what_can_be_computed_is_refused_by_its_node(make_robot, size, says, by):
+    # A slab of 1e7 by 1e7 by 0.1 m lost its thickness in rounding: mass 0, and feasible.
+    mesh = f"sections:\n  - {{at: 0, size: {size}}}\n  - {{at: 0.1}}\n"
+    tree = TRUNK.replace("density: 700", by)
+    if by == "segment: trunk":
+        tree = tree.replace("nodes:", "population: quadruped\nnodes:")
+    with pytest.raises(DraftError, match=says):
+        trunk(make_robot, mesh, tree)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("size: [0.2, 0.2, 0.1]", "size: [1.0e+6, 1, 1]", r"'body' has mass .* at most 1e\+09"),
+        ("mass: 3", "density: 1.0e-322", "solid 'body' has mass 0 kg"),
+        ("radius: 0.02\n    segment", "radius: 1.0e-200\n    segment", "solid 'thigh' has a size"),
+        ("peak_torque: 25", "peak_torque: 1.0e-300", "solid 'thigh_actuator' has a size of"),
+        ("gear: 6", "gear: 6, aspect: 1.0e+300", "parameters.yaml, motors.leg, length is"),
+        ("gear: 6", "gear: 1.0e-300", r"parameters.yaml, motors.leg, radius is 1.2\d*e\+47"),
+    ],
+)
+def test_what_follows_from_sizes_keeps_the_rules_of_what_is_stated(make_robot, old, new, says):
+    assert old in TREE + PARAMETERS
+    with pytest.raises(DraftError, match=says):
+        as_robot(make_robot, TREE.replace(old, new), PARAMETERS.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("radius: 0.02\n    segment", "radius: 0\n    segment", "'thigh' (basic), radius is 0;"),
+        ("length: 0.2", "length: 0", "'shank' (basic), length is 0;"),
+        (
+            "radius: 0.02\n    friction",
+            "radius: -1\n    friction",
+            "'ball' (sphere), radius is -1;",
+        ),
+        ("gear: 6", "gear: 6, friction: -1", "parameters.yaml, motors.leg.friction is -1"),
+        ("gear: 6", "gear: 6, damping: -1", "parameters.yaml, motors.leg.damping is -1"),
+        ("peak_torque: 25", "peak_torque: 1.0e+12", "motors.leg.peak_torque is 1e+12; at most"),
+        ("peak_torque: 25", "peak_torque: -.inf", "motors.leg.peak_torque is -inf;"),
+        ("peak_torque: 25", 'peak_torque: "${[1, 2]}"', "its peak torque is (1.0, 2.0), which"),
+        ("peak_torque: 25", 'peak_torque: "a ${thigh}"', "its peak torque is 'a 0.25', which is"),
+        (
+            "center: [0, 0, 0.12]",
+            "pos: [0, 0, 1000000000.0000001]",
+            "pos[2] is 1000000000.0000001;",
+        ),
+        ("joint: free", "joint: {type: hinge, axis: [0, 1, 0]}\n    motor: leg", "root hangs from"),
+        ("primitive: sphere", "primitive: ball", "primitive is 'ball'; it must be one of: basic,"),
+        ("    member_of: shank", "    mirror: shank", "(did you mean 'mirror_of'?)"),
+        ("    primitive: sphere\n", "", "has no 'primitive'"),
+        ("length: 0.2", "length: 0.2\n    segment_length: 0", "its length is 0 m, which must be"),
+    ],
+)
+def test_a_message_names_the_key_that_is_wrong(make_robot, old, new, says):
+    # Each named another key, a number of a list, or what the parser had looked at first.
+    assert old in TREE + PARAMETERS
+    with pytest.raises(DraftError) as error:
+        as_robot(make_robot, TREE.replace(old, new), PARAMETERS.replace(old, new))
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("depth", [400, 401])
+def test_links_hang_from_each_other_as_deep_as_mujoco_reads(make_robot, depth):
+    # Some 490 nested bodies came back as MuJoCo's own 'XML_ELEMENT_DEPTH_EXCEEDED'.
+    tree = TREE
+    for i in range(depth - 4):
+        parent = f"n{i - 1}" if i else "ball"
+        tree += f"  n{i}: {{primitive: sphere, parent: {parent}, radius: 0.001, mass: 0.001}}\n"
+    if depth == 400:
+        assert len(as_robot(make_robot, tree).base_model.body_mass) == 401
+    else:
+        with pytest.raises(DraftError, match=r"'n396' is 401 links down its chain; at most 400"):
+            as_robot(make_robot, tree)
