@@ -6,6 +6,7 @@ handed to ``eval``. Names may be dotted (``leg.length``): that is a look-up in t
 never an attribute of an object.
 """
 
+import functools
 import math
 import re
 from dataclasses import dataclass, field
@@ -126,6 +127,7 @@ def _format(value: Any) -> str:
     return str(value)
 
 
+@functools.lru_cache(maxsize=1024)  # a robot states the same expressions many times
 def _compile(text: str) -> tuple[Evaluator, tuple[str, ...]]:
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"it is too long (at most {MAX_CHARACTERS} characters)")
