@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from draft_core.errors import DraftError, known_names
+from draft_core.errors import DraftError
 from draft_core.namespace import is_traced, namespace
 
 if TYPE_CHECKING:
