@@ -132,7 +132,7 @@ def test_a_design_that_cannot_be_is_refused_before_a_search(hexapod: Sample):
         "leg_length": r"node 'leg_fl' \(geom\), size\[2\] is -1 .*must be greater than 0",
         "body_mass": r"node 'body' \(root\), mass is -1 .*must be greater than 0",
         "motor_speed": r"motor, speed is -1 .*must be greater than 0",
-        "motor_torque": r"motor, limit\[0\] is -1 .*must be greater than 0",
+        "motor_torque": r"motor, limit is -1 .*must be greater than 0",
         "ground_friction": r"friction is -1 .*must be 0 or more",
         "leg_lenght": r"did you mean 'leg_length'",
     }.items():
