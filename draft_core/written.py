@@ -58,6 +58,8 @@ def check_folder(out: Path) -> None:
             raise DraftError(
                 f"cannot write to '{out}': it is not a folder; give a new or empty one."
             )
+        if ".." in out.parts and not out.parent.exists():
+            raise DraftError(f"cannot write to '{shorten(str(out), 120)}': its parent is missing.")
         reason = why_not_replaceable(out)
         if reason is not None:
             raise DraftError(f"cannot write to '{out}': {reason}.")

@@ -14,6 +14,7 @@ import yaml
 
 import draft_core
 from draft_core.errors import DraftError
+from draft_core.export import parameters_text
 from draft_core.mjcf import compile_xml
 from tests.draft_core.conftest import Sample, mass_matrix_c
 
@@ -76,6 +77,24 @@ def test_resolved_parameters_say_value_unit_and_source(hexapod: Sample, tmp_path
     assert rows["hip_spread"]["value"] == pytest.approx(0.3)
     assert rows["leg_mass"] == {"value": 0.1, "unit": "kg", "source": "parameters.yaml"}
     assert set(rows) >= set(hexapod.robot.parameters)
+
+
+def test_resolved_parameters_of_every_kind_read_back_as_they_are(make_robot: Callable[..., Path]):
+    stated = 'a: 1.0e-7\nb: -2.5e+20\nc: {value: 1, unit: "°: {#}"}\n"on": 5\n'
+    stated += 'd: "no: \\"1\\" \\n\\u00e9\\u2028"\n'
+    more = "e: true\nf: '${[a, [c, 2]]}'\ng: '1'\nh: [3, 4]\ni: '${0 - 0.0}'\nj: 'null '\n"
+    tree = draft_core.load(make_robot(f"length: 0.3\nmass: 1.0\n{stated}{more}")).tree
+    env = tree.resolve()
+    rows = yaml.safe_load(parameters_text(tree, env, {}))["parameters"]
+    for name in "abcdeghij":
+        if name != "h":
+            assert rows[name]["value"] == env[name]
+            assert type(rows[name]["value"]) is type(env[name])
+    assert rows["c"]["unit"] == "°: {#}"
+    assert rows["f"]["value"] == [1e-7, [1.0, 2.0]]
+    assert rows["on"]["value"] == 5
+    assert "h" not in rows
+    assert rows["h.1"] == {"value": 4.0, "unit": None, "source": "parameters.yaml"}
 
 
 def test_a_design_is_compiled_from_any_kind_of_number(hexapod: Sample):

@@ -147,7 +147,7 @@ def test_processes_that_write_one_folder_leave_one_whole_output(tmp_path: Path):
 
 
 # `--out .` in an empty folder once exchanged the folder under the shell, which then was nowhere.
-@pytest.mark.parametrize("here", [".", "", "..", "new/.."])
+@pytest.mark.parametrize("here", [".", "", "..", "../in"])
 def test_the_folder_one_is_in_is_not_replaced(
     here: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -156,6 +156,17 @@ def test_the_folder_one_is_in_is_not_replaced(
     with pytest.raises(DraftError, match="the folder you are in"):
         draft_core.load("hopper").compile(out=here)
     assert list(tmp_path.rglob("*")) == [tmp_path / "in"]
+
+
+def test_a_path_through_a_folder_that_is_missing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # `deep/er/..` became `deep`, and the path that was printed then led nowhere.
+    monkeypatch.chdir(tmp_path)
+    for out in ("new/..", "deep/er/..", "new/../x"):
+        with pytest.raises(DraftError, match="its parent is missing"):
+            draft_core.load("hopper").compile(out=out)
+    assert list(tmp_path.iterdir()) == []
 
 
 # A write that failed once left the folders above it behind.
