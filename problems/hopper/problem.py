@@ -14,6 +14,9 @@ from codesign.constraints import (
     planted,
     within_torque_speed_line,
 )
+from draft_core.backend import jnp
+
+_GRAVITY = 9.81  # [m/s²]
 
 
 class Hopper(Problem):
@@ -43,6 +46,7 @@ class Hopper(Problem):
         yield self.apex(traj)
         yield within_torque_speed_line(traj)
         yield feasible(traj)
+        yield self.pushed(traj)
 
     def apex(self, traj: Trajectory) -> list[Constraint]:
         """Return that the last knot is high enough and not on the way down."""
@@ -50,6 +54,16 @@ class Hopper(Problem):
         high = at_least(end.joint("rail"), self.jump, name="jump", unit="m", knot=traj.knots - 1)
         rising = at_least(end.v[0], 0.0, name="not falling", unit="m/s", knot=traj.knots - 1)
         return [high, rising]
+
+    def pushed(self, traj: Trajectory) -> Constraint:
+        """Return that the ground's push alone carries the robot there: ∫ (F / m − g) dt ≥ 0.
+
+        That is the speed of its centre of mass at the last knot, by Newton. A coarse mesh makes
+        momentum of whirling legs; of the ground's force it cannot.
+        """
+        mass = jnp.sum(traj.model.body_mass)
+        gained = jnp.dot(traj.contact_force[:, 0, 2] / mass - _GRAVITY, traj.dt)
+        return at_least(gained, 0.0, name="push of the ground", unit="m/s")
 
     def keyframes(self) -> list[Keyframe]:
         """Return a crouch and a flight."""

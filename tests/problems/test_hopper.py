@@ -19,10 +19,26 @@ def test_it_jumps_with_motors_that_trends_allow(jump):
     assert jump.success, jump.message
     torque = jump.design["motors.leg.peak_torque"]
     assert jump.objective == pytest.approx(actuator.mass(torque))
-    assert torque < 20.0  # the folder's own motors have 25 N m
+    assert torque < 25.0  # the folder's own motors
     assert jump.q[-1, 0] >= 0.3 - 1e-6
     assert jump.v[-1, 0] >= -1e-6
     assert abs(jump.u).max() <= torque * (1 + 1e-6)
+
+
+@pytest.mark.slow
+def test_the_ground_lifts_it_and_not_the_mesh(jump):
+    # 61 knots once jumped on 15 N m: a whirling leg made momentum that no contact force had given,
+    # and the ground's impulse left the robot falling at 1.1 m/s where the plan had it rise.
+    mass = jump.compile().body_mass.sum()
+    gained = ((jump.contact_force[:, 0, 2] / mass - 9.81) * jump.dt).sum()
+    assert gained >= -1e-6
+
+
+@pytest.mark.slow
+def test_twice_the_knots_change_the_motor_little(jump):
+    finer = Hopper(knots=121).solve(start=jump)
+    assert finer.success, finer.message
+    assert finer.objective == pytest.approx(jump.objective, rel=0.05)
 
 
 @pytest.mark.slow
