@@ -1,6 +1,7 @@
 """Problems that come with the project: one folder each, with robot, problem.py and README.
 
-A folder is a problem when its ``problem.py`` defines a subclass of `codesign.Problem`; nothing
+A folder is a problem when its ``problem.py`` defines a subclass of `codesign.Problem`, or of another
+problem it imports from here; nothing
 else registers it. Listing reads the source and imports nothing, so that it is quick.
 """
 
@@ -52,16 +53,19 @@ def registry() -> dict[str, ProblemEntry]:
 
 
 def problem_class_in(source: str) -> ast.ClassDef | None:
-    """Return the first class of a module that names `Problem` as its base."""
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.ClassDef) and any(_is_problem(base) for base in node.bases):
+    """Return the first class of a module that extends a problem: `Problem`, or one it imports."""
+    body = ast.parse(source).body
+    known = {"Problem", "Tasks"}
+    for node in body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("problems."):
+            known |= {alias.asname or alias.name for alias in node.names}
+        if isinstance(node, ast.ClassDef) and any(_name_of(base) in known for base in node.bases):
             return node
     return None
 
 
-def _is_problem(base: ast.expr) -> bool:
-    name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
-    return name == "Problem"
+def _name_of(base: ast.expr) -> str:
+    return base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
 
 
 def _summary(node: ast.ClassDef) -> str:

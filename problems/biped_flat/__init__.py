@@ -1,0 +1,1 @@
+"""The biped that walks on level ground: problem, robot, expected answer."""

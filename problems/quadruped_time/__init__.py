@@ -1,0 +1,1 @@
+"""The quadruped in a hurry: problem and expected answer; the robot is quadruped_torque's."""

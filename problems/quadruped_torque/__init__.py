@@ -1,0 +1,1 @@
+"""The quadruped that walks with little torque: problem, robot, expected answer."""
