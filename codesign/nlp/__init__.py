@@ -2,5 +2,13 @@
 
 from codesign.nlp.assembly import NonlinearProgram, assemble
 from codesign.nlp.elastic import ElasticProgram, elastic
+from codesign.nlp.joint import JointProgram, join_programs
 
-__all__ = ["ElasticProgram", "NonlinearProgram", "assemble", "elastic"]
+__all__ = [
+    "ElasticProgram",
+    "JointProgram",
+    "NonlinearProgram",
+    "assemble",
+    "elastic",
+    "join_programs",
+]

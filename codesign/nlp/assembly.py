@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from codesign.contact import MEASURE
 from codesign.nlp.scatter import Index, scatter
 from codesign.plant import Plant
 from codesign.tracing import to_casadi
@@ -76,6 +77,11 @@ class NonlinearProgram:
         return self.layout.size
 
     @property
+    def task_entries(self) -> Index:
+        """Entries of g that are the user's own constraints."""
+        return np.arange(self.task.start, self.task.stop)
+
+    @property
     def lower(self) -> Vector:
         """Lower bounds of g, shape (m,)."""
         return np.concatenate([placed.rows.lower for placed in self.rows])
@@ -133,7 +139,11 @@ def variable_scale(plant: Plant, layout: Layout, duration: float) -> Vector:
 
 
 def assemble(
-    plant: Plant, terms: UserTerms, duration: float, integrator: str = "backward_euler"
+    plant: Plant,
+    terms: UserTerms,
+    duration: float,
+    integrator: str = "backward_euler",
+    formulation: str = MEASURE,
 ) -> NonlinearProgram:
     """Trace, differentiate and assemble the nonlinear program of a problem.
 
@@ -142,18 +152,19 @@ def assemble(
         terms: the user's objective and constraints.
         duration: longest duration of the motion, the scale of the time steps; [s].
         integrator: one of `codesign.transcription.INTEGRATORS`.
+        formulation: one of `codesign.contact.FORMULATIONS`.
     """
     layout = terms.layout
     n = layout.size
     scale = variable_scale(plant, layout, duration)
     clock = _Clock()
     x, p = ca.MX.sym("x", n), ca.MX.sym("p", 2)
-    multipliers = ca.MX.sym("lam_g", _row_count(plant, terms))
     lam_f = ca.MX.sym("lam_f")
-    per_interval = interval_rows(plant)
+    per_interval = interval_rows(plant, formulation)
     count = sum(rows.size for rows in per_interval)
     split = count * layout.intervals
-    function = interval_function(plant, integrator)
+    multipliers = ca.MX.sym("lam_g", split + sum(rows.size for rows in terms.rows))
+    function = interval_function(plant, integrator, formulation)
     intervals = _interval_block(
         function, layout, per_interval, scale, x, p, multipliers[:split], clock
     )
@@ -191,11 +202,6 @@ class _Clock:
         self._last = now
 
 
-def _row_count(plant: Plant, terms: UserTerms) -> int:
-    per_interval = sum(rows.size for rows in interval_rows(plant))
-    return per_interval * terms.layout.intervals + sum(rows.size for rows in terms.rows)
-
-
 def _interval_block(
     function: Callable[..., Any],
     layout: Layout,
@@ -211,13 +217,13 @@ def _interval_block(
     widths = interval_widths(layout)
     example: list[Any] = [np.zeros(w) for w in widths]
     example[-2] = np.ones(())
-    traced = to_casadi(function, *example, name="interval")
+    traced = to_casadi(function, *example, np.zeros(()), name="interval")
     clock.mark("trace intervals")
     local = ca.SX.sym("x", index.shape[1])
     relaxation = ca.SX.sym("eps")
     physical = local * ca.DM(scale[index[0]])
     parts = ca.vertsplit(physical, np.cumsum([0, *widths]).tolist())
-    value = traced(*parts) / ca.DM(np.concatenate([group.scale for group in rows]))
+    value = traced(*parts, relaxation) / ca.DM(np.concatenate([group.scale for group in rows]))
     relaxed = np.concatenate([np.full(group.size, group.relaxation) for group in rows])
     value = value - ca.DM(relaxed) * relaxation
     d = derivatives(value, local, relaxation, "interval")

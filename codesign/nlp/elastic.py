@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codesign.nlp.assembly import NonlinearProgram
+from codesign.nlp.joint import JointProgram
 
 Vector = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ class ElasticProgram:
         derivatives: `jac_g`, `hess_lag` and `grad_f` for `casadi.nlpsol`.
     """
 
-    program: NonlinearProgram
+    program: NonlinearProgram | JointProgram
     problem: dict[str, ca.MX]
     derivatives: dict[str, ca.Function]
 
@@ -56,7 +57,7 @@ class ElasticProgram:
 
     def start(self, x: Vector, p: tuple[float, float]) -> Vector:
         """Return (x, s) with the stretch that x needs."""
-        rows = self.program.task
+        rows = self.program.task_entries
         g = np.array(self.program.derivatives["jac_g"](x, list(p))[0]).ravel()[rows]
         low, high = self.lower[rows], self.upper[rows]
         return np.concatenate([x, np.maximum(low - g, 0.0), np.maximum(g - high, 0.0)])
@@ -66,14 +67,14 @@ class ElasticProgram:
         return float(np.max(x[self.program.size :], initial=0.0))
 
 
-def elastic(program: NonlinearProgram) -> ElasticProgram:
+def elastic(program: NonlinearProgram | JointProgram) -> ElasticProgram:
     """Return the elastic form of a program."""
-    n, m = program.size, program.task.stop - program.task.start
+    entries = program.task_entries.tolist()
+    n, m = program.size, len(entries)
     rows = len(program.lower)
     y, p = ca.MX.sym("y", n + 2 * m), program.problem["p"]
     lam_f, lam_g = ca.MX.sym("lam_f"), ca.MX.sym("lam_g", rows)
     x, stretch = y[:n], y[n:]
-    entries = list(range(program.task.start, program.task.stop))
     pick = ca.DM.triplet(entries, list(range(m)), ca.DM.ones(m), rows, m)
     spread = ca.horzcat(pick, -pick)
     value, jacobian = program.derivatives["jac_g"](x, p)

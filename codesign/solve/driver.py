@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from codesign.errors import ProblemError, SolverError
-from codesign.nlp import NonlinearProgram, assemble, elastic
+from codesign.nlp import JointProgram, NonlinearProgram, assemble, elastic
 from codesign.plant import Plant
 from codesign.solve.checks import (
     idle_design,
@@ -23,7 +23,7 @@ from codesign.solve.checks import (
     require_valid_design_space,
 )
 from codesign.solve.homotopy import RELAXATIONS, Solvers, follow
-from codesign.solve.ipopt import Ipopt, Point, StopRequest, interrupt_stops
+from codesign.solve.ipopt import Ipopt, Point, StopRequest, Vector, interrupt_stops
 from codesign.solve.parallel import Crashed, Outcome, parallel
 from codesign.solve.progress import Progress, ProgressFunction, TerminalProgress, default_progress
 from codesign.solve.starts import initial_point, variable_bounds
@@ -98,11 +98,14 @@ class Transcription:
     def solvers(self, max_iterations: int) -> Solvers:
         """Return IPOPT bound to the program and to its elastic form; made once a limit."""
         if max_iterations not in self._solvers:
-            options, softened = ipopt_options(max_iterations), elastic(self.program)
-            self._solvers[max_iterations] = Solvers(
-                Ipopt(self.program, options), Ipopt(softened, options), softened
-            )
+            self._solvers[max_iterations] = bound_solvers(self.program, max_iterations)
         return self._solvers[max_iterations]
+
+
+def bound_solvers(program: NonlinearProgram | JointProgram, max_iterations: int) -> Solvers:
+    """Return IPOPT bound to a program and to its elastic form."""
+    options, softened = ipopt_options(max_iterations), elastic(program)
+    return Solvers(Ipopt(program, options), Ipopt(softened, options), softened)
 
 
 def transcribe(problem: Problem) -> Transcription:
@@ -320,6 +323,29 @@ def _solve_once(
 ) -> Solution:
     from codesign.solution import solution_of
 
+    point, box = starting_point(problem, ready, seed, start)
+    is_close = start is not None and start.success
+    schedule = tuple(relaxations) if ready.program.layout.nc else (0.0,)
+    path = follow(
+        solvers, point, box, schedule[-1:] if is_close else schedule, stop, report, began, is_close
+    )
+    return solution_of(problem, ready, path, box, seed, time.monotonic() - began)
+
+
+def starting_point(
+    problem: Problem, ready: Transcription, seed: int, start: Solution | None
+) -> tuple[Point, tuple[Vector, Vector]]:
+    """Return where a solve begins and the bounds of x, in scaled variables.
+
+    Args:
+        problem: the robot and the task.
+        ready: the transcribed problem.
+        seed: seed of the random start.
+        start: solution to begin from instead.
+
+    Raises:
+        ProblemError: a term is not finite there, or the objective rewards a peak.
+    """
     program = ready.program
     z = _start_vector(problem, ready, seed, start)
     low, high = variable_bounds(
@@ -336,12 +362,7 @@ def _solve_once(
     point = Point(np.clip(z / program.scale, *box))
     require_finite_start(program, point.x)
     require_peaks_pushed_down(program, point.x)
-    is_close = start is not None and start.success
-    schedule = tuple(relaxations) if program.layout.nc else (0.0,)
-    path = follow(
-        solvers, point, box, schedule[-1:] if is_close else schedule, stop, report, began, is_close
-    )
-    return solution_of(problem, ready, path, box, seed, time.monotonic() - began)
+    return point, box
 
 
 def _start_vector(

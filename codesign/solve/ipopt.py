@@ -14,11 +14,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.nlp import ElasticProgram, NonlinearProgram
+from codesign.nlp import ElasticProgram, JointProgram, NonlinearProgram
 from codesign.solve.status import SolveStatus
 
 Vector = NDArray[np.float64]
-AnyProgram = NonlinearProgram | ElasticProgram
+AnyProgram = NonlinearProgram | JointProgram | ElasticProgram
 IterationFunction = Callable[[int, float, float], None]
 
 
