@@ -11,12 +11,20 @@ second order, for robots without contact points.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
-from codesign.contact import ContactForces, contact_terms, world_force
+from codesign.contact import (
+    MEASURE,
+    ContactForces,
+    PairRows,
+    contact_pairs,
+    contact_terms,
+    formulation_named,
+    world_force,
+)
 from codesign.dynamics import (
     actuator_force,
     integrate_position,
@@ -38,26 +46,29 @@ from codesign.transcription.rows import Rows, rows_of
 from draft_core.backend import jax, jnp
 
 INTEGRATORS = {"backward_euler": 1.0, "implicit_midpoint": 0.5}  # name → θ
-PRODUCT_SHARE = 0.99  # of the relaxation ε, so that the solver's own tolerance stays within it
 PASSIVITY_SHARE = 0.1  # of the relaxation ε, that contacts may feed in; [W] per unit of weight
 Array: TypeAlias = jax.Array
 IntervalFunction = Callable[..., Array]
 
 
-def interval_function(plant: Plant, integrator: str = "backward_euler") -> IntervalFunction:
+def interval_function(
+    plant: Plant, integrator: str = "backward_euler", formulation: str = MEASURE
+) -> IntervalFunction:
     """Return the residuals of one interval as a function of its variables.
 
     Args:
         plant: robot, design space and terrain.
         integrator: one of `INTEGRATORS`.
+        formulation: one of `codesign.contact.FORMULATIONS`.
 
     Returns:
         A function that takes (q⁻, v⁻, q⁺, v⁺, u, normal, tangent, slide, h, ρ) in physical
-        units and returns one flat array in the order of `interval_rows`.
+        units and the relaxation ε, and returns one flat array in the order of `interval_rows`.
     """
     theta = INTEGRATORS[integrator]
     moving = moving_limits(plant)
     contacts = plant.robot.contacts
+    complementarity, weight = formulation_named(formulation).residuals, plant.weight
     joint_types = [int(kind) for kind in plant.nominal.jnt_type]
 
     def residuals(
@@ -71,6 +82,7 @@ def interval_function(plant: Plant, integrator: str = "backward_euler") -> Inter
         slide: Array,
         dt: Array,
         design: Array,
+        relaxation: Array | float = 0.0,
     ) -> Array:
         model = plant.realize(design)
         v = v1 if theta == 1.0 else (1.0 - theta) * v0 + theta * v1
@@ -89,7 +101,8 @@ def interval_function(plant: Plant, integrator: str = "backward_euler") -> Inter
             velocity = jnp.stack([site_velocity(model, robot, c.site_id) for c in contacts])
             friction = plant.robot.contact_friction(plant.space.as_dict(design))
             terms = contact_terms(forces, gap, velocity, frame, friction)
-            contact_parts = [gap, terms.cone, terms.slack, terms.product, terms.power]
+            products = complementarity(contact_pairs(forces, gap, terms), weight, relaxation)
+            contact_parts = [gap, terms.cone, terms.slack, products, terms.power]
         parts += [needed - supplied, *contact_parts, clearances(plant, model, robot)]
         if any((moving.effort, moving.speed, moving.range)):
             at = limits(plant, plant.space.as_dict(design))
@@ -100,7 +113,7 @@ def interval_function(plant: Plant, integrator: str = "backward_euler") -> Inter
     return residuals
 
 
-def interval_rows(plant: Plant) -> list[Rows]:
+def interval_rows(plant: Plant, formulation: str = MEASURE) -> list[Rows]:
     """Return the rows of one interval, in the order of `interval_function`.
 
     Forces are scaled by the robot's weight; a gap counts in metres and a sliding speed in m/s, so
@@ -115,14 +128,13 @@ def interval_rows(plant: Plant) -> list[Rows]:
         rows_of("dynamics", "N or N m", v_labels, 0.0, 0.0, weight),
     ]
     if contacts:
+        stated = formulation_named(formulation)
         sliding = [f"{name} {d}" for name in contacts for d in directions]
         rows += [
-            rows_of("gap", "m", contacts, 0.0, inf),
-            rows_of("friction cone", "N", contacts, 0.0, inf, weight),
-            rows_of("sliding", "m/s", sliding, 0.0, inf),
-            rows_of(
-                "complementarity", "N m", contacts, -inf, 0.0, weight, relaxation=PRODUCT_SHARE
-            ),
+            rows_of("gap", "m", contacts, 0.0, inf, relaxation=-stated.dip),
+            rows_of("friction cone", "N", contacts, 0.0, inf, weight, relaxation=-stated.dip),
+            rows_of("sliding", "m/s", sliding, 0.0, inf, relaxation=-stated.dip),
+            *(_pair_rows(group, contacts, weight) for group in stated.rows),
             rows_of("passivity", "W", contacts, -inf, 0.0, weight, relaxation=PASSIVITY_SHARE),
         ]
     labels = clearance_labels(plant)
@@ -136,3 +148,15 @@ def interval_rows(plant: Plant) -> list[Rows]:
         labels = state_margin_labels(plant, moving)
         rows.append(rows_of("joint limit", "rad/s, rad or m", labels, 0.0, inf))
     return rows
+
+
+def _pair_rows(group: PairRows, contacts: Sequence[str], weight: float) -> Rows:
+    return rows_of(
+        group.name,
+        group.unit,
+        group.labels(contacts),
+        group.lower,
+        group.upper,
+        weight if group.is_product else 1.0,
+        relaxation=group.relaxation,
+    )
