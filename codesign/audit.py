@@ -170,13 +170,13 @@ def _interval_violations(
     contact: list[Violation] = []
     other: list[Violation] = []
     start = 0
-    for rows in interval_rows(plant):
+    for rows in interval_rows(plant, ready.integrator):
         block = values[:, start : start + rows.size] / rows.scale
         start += rows.size
         worst = _worst_of(rows, block, knots=range(1, layout.knots))
         if rows.name == "complementarity":
             contact.append(worst)
-        elif rows.name not in ("dynamics", "passivity"):
+        elif rows.name != "dynamics" and not rows.name.startswith("passivity"):
             other.append(worst)
     return contact, other
 
@@ -214,7 +214,7 @@ def _bound_violations(
     excess = np.where(np.isfinite(z), excess, np.inf)
     i = int(np.argmax(excess))
     field, knot, element = layout.describe(i)
-    name = _element_name(ready, field, element)
+    name = element_name(ready, field, element)
     amount = float(excess[i] * scale[i])
     yield Violation(f"bound of {field}", knot, name, amount, "", float(excess[i]))
 
@@ -253,7 +253,8 @@ def _worst_place(
     return Violation(name, int(k) + first, labels[int(i)], amount, unit, amount / scale)
 
 
-def _element_name(ready: Transcription, field: str, element: tuple[int, ...]) -> str:
+def element_name(ready: Transcription, field: str, element: tuple[int, ...]) -> str:
+    """Return the name of one element of a field of z: a joint's, an actuator's, a contact's."""
     plant = ready.plant
     q_labels, v_labels = coordinate_labels(plant.nominal)
     names: dict[str, Sequence[str]] = {

@@ -1,7 +1,7 @@
-"""Complementarity 0 ≤ a ⟂ b ≥ 0 of the contact pairs, in ways that a solver for smooth programs takes.
+"""Complementarity 0 ≤ a ⟂ b ≥ 0 of the contact pairs, in ways that smooth solvers take.
 
-The pairs of one contact are (φ, λn), (γ, κ) and (σ±ᵢ, λ±ᵢ), six of them (`codesign.contact.pyramid`).
-With a in m or m/s, b in units of the robot's weight and a relaxation ε that tightens:
+The six pairs of a contact are (φ, λn), (γ, κ) and (σ±ᵢ, λ±ᵢ), see `codesign.contact.pyramid`. With
+a in m or m/s, b in units of the robot's weight and a relaxation ε that tightens:
 
     scholtes_contact   Σ ab ≤ ε, one sum per contact (Scholtes 2001, aggregated)
     scholtes_pair      ab ≤ ε / 6, each pair

@@ -96,5 +96,15 @@ def contact_terms(
     )
     cone = friction * forces.normal - jnp.sum(forces.tangent, axis=1)
     product = gap * forces.normal + cone * forces.slide + jnp.sum(slack * forces.tangent, axis=1)
-    power = jnp.sum(local_force(forces) * local_velocity, axis=1)
-    return ContactTerms(cone, slack, product, power)
+    return ContactTerms(cone, slack, product, power(forces, frame, velocity))
+
+
+def power(forces: ContactForces, frame: jax.Array, velocity: jax.Array) -> jax.Array:
+    """Return λ·v of every contact force, shape (nc,); [W].
+
+    Args:
+        forces: forces of all contacts.
+        frame: contact frames, shape (nc, 3, 3).
+        velocity: world velocity of each contact point, shape (nc, 3); [m/s].
+    """
+    return jnp.sum(world_force(forces, frame) * velocity, axis=1)

@@ -105,6 +105,14 @@ def inverse_dynamics(
     return force + model.dof_armature * a + passive, MovingRobot(frame, data)
 
 
+def moving_robot(
+    model: RealizedModel, template: mjx.Data, q: jax.Array, v: jax.Array
+) -> MovingRobot:
+    """Return the robot in motion (q, v), shapes (nq,) and (nv,), without its dynamics."""
+    frame, pose, velocity, _ = into_base_frame(model, q, v, jnp.zeros(model.nv))
+    return MovingRobot(frame, kinematics(model, template, pose).replace(qvel=velocity))
+
+
 def _motion_axes(model: RealizedModel, data: mjx.Data) -> jax.Array:
     """Return MJX's `cdof` (nv, 6), each axis as (angular, linear velocity of the origin)."""
     axes: list[jax.Array] = []

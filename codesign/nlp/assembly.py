@@ -160,7 +160,7 @@ def assemble(
     clock = _Clock()
     x, p = ca.MX.sym("x", n), ca.MX.sym("p", 2)
     lam_f = ca.MX.sym("lam_f")
-    per_interval = interval_rows(plant, formulation)
+    per_interval = interval_rows(plant, integrator, formulation)
     count = sum(rows.size for rows in per_interval)
     split = count * layout.intervals
     multipliers = ca.MX.sym("lam_g", split + sum(rows.size for rows in terms.rows))

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from codesign.errors import ProblemError
 from codesign.nlp import NonlinearProgram
 from codesign.plant import Plant
-from codesign.transcription import INTEGRATORS
 from draft_core.backend import mujoco
 from draft_core.errors import DraftError
 
@@ -26,10 +25,6 @@ def require_supported(plant: Plant, integrator: str) -> None:
     robot, model = plant.robot, plant.nominal
     if model.nu == 0:
         raise ProblemError(f"robot '{robot.name}' has no actuators: give a joint a motor")
-    if robot.contacts and INTEGRATORS[integrator] != 1.0:
-        raise ProblemError(
-            f"robot '{robot.name}' has contact points, which need integrator = 'backward_euler'"
-        )
     for joint, kind in enumerate(int(k) for k in model.jnt_type):
         if kind == int(mujoco.mjtJoint.mjJNT_BALL) and np.any(model.jnt_stiffness[joint] != 0):
             raise ProblemError(

@@ -44,10 +44,19 @@ class MovingLimits:
 
 
 def limits(plant: Plant, design: Mapping[str, Any]) -> Limits:
-    """Return all limits at a design; unlimited ones are infinite."""
+    """Return all limits at a design; unlimited ones are infinite.
+
+    Motors that can be bought limit those of the robot further (`Plant.motors`).
+    """
     model, robot = plant.nominal, plant.robot
     effort = robot.effort_limits(design)
     speeds = [np.inf if s is None else s for s in robot.speed_limits(design)]
+    if plant.motors is not None:
+        largest = plant.motors.largest
+        is_motor = np.array([actuator.kind == "motor" for actuator in robot.actuators])
+        torque = np.where(is_motor, largest.torque, np.inf)[:, None]
+        effort = jnp.clip(jnp.asarray(effort), -torque, torque)
+        speeds = jnp.minimum(jnp.array(speeds), np.where(is_motor, largest.speed, np.inf))
     is_limited = np.array(model.jnt_limited, dtype=bool)[:, None]
     free = np.array([-np.inf, np.inf])
     jnt_range = robot.realize(design).jnt_range if is_limited.any() else np.zeros((model.njnt, 2))
