@@ -1,4 +1,4 @@
-"""The command line: list, solve, show, replay, export, robots, compile.
+"""The command line: list, solve, refine, show, replay, export, robots, compile.
 
 Exit status: 0 done, 1 solved nothing (the report says why), 2 bad input (one line on stderr).
 Heavy packages are imported inside the commands, so that help and mistakes are quick.
@@ -82,6 +82,52 @@ def solve_command(
         _say(f"{_summary(solution)}\n{_replay_note(folder)}")
     _say(str(folder / "report.html"))
     if not solution.success:
+        raise typer.Exit(1)
+
+
+@app.command("refine")
+def refine_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that a solve wrote.")],
+    out: Annotated[Path, typer.Option(help="Result folder, replaced; may be DIR itself.")],
+    change: Annotated[
+        float | None, typer.Option(help="Most change of the objective between meshes.")
+    ] = None,
+    energy: Annotated[
+        float | None,
+        typer.Option(help="Most energy from the integrator, as a share of the actuator work."),
+    ] = None,
+    most_knots: Annotated[int | None, typer.Option(help="Knots of the finest mesh.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Wall time [s].")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the path alone.")] = False,
+) -> None:
+    """Split every interval in two and solve again, until the mesh no longer decides the answer.
+
+    The problem is read again from its file. What was refined before goes on from its finest mesh.
+    Exit status 1 where the thresholds were not reached; the finest solution is written then too.
+    """
+    from codesign import load
+    from codesign.result_folder import check_result_folder
+    from codesign.solve.refine import problem_of
+
+    check_result_folder(out)
+    coarse = load(folder)
+    stated = {"change": change, "energy": energy, "most_knots": most_knots}
+    given = {name: value for name, value in stated.items() if value is not None}
+    options: dict[str, Any] = given | {"time_limit": time_limit}
+    if quiet:
+        options["progress"] = lambda progress: None
+    task = problem_of(coarse)
+    with _user_code(task):
+        solution = coarse.refine(problem=task, **options)
+    words = ["codesign", "refine", str(folder), "--out", str(out)]
+    for name, value in (given | ({"time_limit": time_limit} if time_limit else {})).items():
+        words += [f"--{name.replace('_', '-')}", f"{value:g}"]
+    for note in _saved(solution, out, shlex.join(words)):
+        _warn(note)
+    if not quiet:
+        _say(f"{_summary(solution)}\n{_replay_note(out)}")
+    _say(str(out / "report.html"))
+    if not solution.is_mesh_converged:
         raise typer.Exit(1)
 
 
@@ -328,6 +374,7 @@ def _replay_note(folder: Path) -> str:
 
 def _summary(solution: Solution) -> str:
     """Verdict, design and effort of a solve, for a terminal."""
+    from codesign.solve.refine import mesh_rows
     from codesign.solve.starts_record import sentence
 
     verdict = str(solution.status).replace("_", " ")
@@ -344,6 +391,7 @@ def _summary(solution: Solution) -> str:
         f"complementarity {solution.audit.max_complementarity:.1e}",
         f"{solution.iterations} iterations, {solution.wall_s:.1f} s, "
         f"of which building {solution.build_s:.1f} s",
+        *([_columns(mesh_rows(solution.mesh))] if solution.mesh else []),
         *(f"note: {note}" for note in solution.notes),
         *([sentence(solution.starts)] if solution.starts else []),
     ]

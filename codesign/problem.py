@@ -17,6 +17,8 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -205,7 +207,7 @@ class Problem:
         """
         from codesign.solve.driver import solve
 
-        return solve(
+        found = solve(
             self,
             seed=seed,
             starts=starts,
@@ -216,6 +218,7 @@ class Problem:
             relaxations=relaxations,
             progress=progress,
         )
+        return replace(found, task=copy(self))
 
 
 _BUILT = ("plant", "transcription")  # cached properties

@@ -20,6 +20,7 @@ from codesign.errors import CodesignError, ProblemError
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
+    from codesign.solution import Solution
 
 
 def problem_class(source: str) -> type[Problem]:
@@ -44,6 +45,42 @@ def problem_class(source: str) -> type[Problem]:
         f"there is no problem '{source}'{hint}. There are: {', '.join(shipped)}; "
         "your own is named as path/to/file.py:Class"
     )
+
+
+def source_of(kind: type[Problem]) -> str:
+    """Return what `problem_class` finds a class by; empty where it cannot be found again."""
+    folder, _, _ = kind.__module__.removeprefix("problems.").partition(".")
+    if kind.__module__ == f"problems.{folder}.problem":
+        entry = importlib.import_module("problems").registry().get(folder)
+        if entry is not None and entry.class_name == kind.__name__:
+            return folder
+    try:
+        path = Path(inspect.getfile(kind)).resolve()
+    except (OSError, TypeError):  # a class typed at a prompt has no file
+        return ""
+    is_nested = kind.__qualname__ != kind.__name__
+    return "" if is_nested or path.suffix != ".py" else f"{path}:{kind.__name__}"
+
+
+def problem_again(solution: Solution) -> Problem:
+    """Return the problem of a saved solution, made from its source and its options.
+
+    Raises:
+        ProblemError: it has no file, or that is gone or does not run any more.
+    """
+    if not solution.source:
+        raise ProblemError(
+            f"the class of problem {solution.problem} has no file of its own; give the problem: "
+            "refine(problem=...)"
+        )
+    kind = problem_class(solution.source)
+    _check_members(kind)
+    try:
+        return kind(**solution.options)
+    except CodesignError:
+        raise
+    except Exception as error:
+        raise ProblemError(f"{kind.__name__} cannot be made: {_told(error, kind)}") from error
 
 
 def load_module(path: Path) -> ModuleType:
@@ -238,6 +275,10 @@ def _checked(kind: type[Problem], key: str, value: Any, setting: str) -> Any:
     """The value, if it is of the kind of the option's default; unknown keys are the class's."""
     if key == "terrain":
         raise ProblemError("terrain is stated in the class: it is a function, not a setting")
+    if key == "motors" and isinstance(value, str):
+        from codesign.motor_library import MotorLibrary
+
+        return MotorLibrary.read(value)
     default = inspect.getattr_static(kind, key, None)
     if isinstance(default, bool):
         is_good, wanted = isinstance(value, bool), "true or false"

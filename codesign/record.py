@@ -18,13 +18,15 @@ from codesign.audit import Audit, Violation
 from codesign.errors import SolutionError
 from codesign.physics import EnergyAudit
 from codesign.solution import DesignValue, PhaseRecord
+from codesign.solve.refine import MeshRecord
 from codesign.solve.starts_record import StartRecord
 from codesign.solve.status import SolveStatus
 
 if TYPE_CHECKING:
     from codesign.solution import Solution
 
-FORMAT = 3
+FORMAT = 4
+_READ = (3, FORMAT)  # 3 lacks the fields that have a default here
 Number = float | None
 
 
@@ -61,6 +63,20 @@ class _Start(msgspec.Struct):
     design: dict[str, Number]
     iterations: int
     wall_s: float
+    message: str
+
+
+class _Mesh(msgspec.Struct):
+    """`codesign.solve.refine.MeshRecord`."""
+
+    knots: int
+    objective: Number
+    change: Number
+    energy_share: Number
+    contact_work_share: Number
+    iterations: int
+    wall_s: float
+    success: bool
     message: str
 
 
@@ -104,6 +120,8 @@ class Record(msgspec.Struct):
     versions: dict[str, str]
     sha256: dict[str, str]
     starts: list[_Start]
+    mesh: list[_Mesh] = msgspec.field(default_factory=list)
+    source: str = ""
 
     def audit(self) -> Audit:
         """Return the verdict it tells."""
@@ -136,6 +154,10 @@ class Record(msgspec.Struct):
             for row in self.starts
         )
 
+    def meshes(self) -> tuple[MeshRecord, ...]:
+        """Return what came of each mesh."""
+        return tuple(MeshRecord(**_numbers(row)) for row in self.mesh)
+
     def stages(self) -> tuple[PhaseRecord, ...]:
         """Return the stages of the solve."""
         return tuple(PhaseRecord(**_numbers(phase)) for phase in self.phases)
@@ -146,7 +168,7 @@ def number(value: Number) -> float:
     return math.nan if value is None else value
 
 
-def _numbers(struct: _Row | _Phase) -> dict[str, Any]:
+def _numbers(struct: _Row | _Phase | _Mesh) -> dict[str, Any]:
     values = msgspec.structs.asdict(struct)
     missing = [name for name, value in values.items() if value is None and name != "knot"]
     return values | dict.fromkeys(missing, math.nan)
@@ -189,6 +211,8 @@ def encode(solution: Solution, digests: Mapping[str, str]) -> str:
         "versions": dict(solution.versions),
         "sha256": dict(digests),
         "starts": [asdict(row) for row in solution.starts],
+        "mesh": [asdict(row) for row in solution.mesh],
+        "source": solution.source,
     }
     return json.dumps(_finite(record), indent=2, allow_nan=False) + "\n"
 
@@ -202,7 +226,7 @@ def decode(text: bytes) -> Record:
     try:
         data = json.loads(text, parse_constant=_no_constant)
         found = data.get("format") if isinstance(data, dict) else None
-        if isinstance(data, dict) and found != FORMAT:
+        if isinstance(data, dict) and (isinstance(found, bool) or found not in _READ):
             raise SolutionError(
                 f"it has format {str(found)[:20]}, this version reads format {FORMAT}; solve again"
             )

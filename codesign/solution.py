@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 
 from codesign.audit import CONTACT_WORK_SHARE, ENERGY_NOTE_SHARE, Audit, audit
 from codesign.errors import ProblemError, SolutionError
+from codesign.problem_source import source_of
 from codesign.solve.checks import dry_friction_joints
+from codesign.solve.refine import CHANGE, ENERGY, MESH_CONVERGED, MOST_KNOTS, MeshRecord
 from codesign.solve.starts import unlimited_hinges
 from codesign.solve.starts_record import StartRecord
 from codesign.solve.status import IMPOSSIBLE, NO_MINIMUM, STOPPED, SolveStatus, meaning_of
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from codesign.replay import Replay
     from codesign.solve.driver import Transcription
     from codesign.solve.homotopy import Path as HomotopyPath
+    from codesign.solve.progress import ProgressFunction
     from codesign.transcription import Layout
     from draft_core import Robot
 
@@ -94,6 +98,10 @@ class Solution:
         markers: points of the world to show in pictures, name → (x, y, z); [m].
         versions: versions of the packages that made it.
         starts: what came of each random start, where there were several.
+        mesh: what came of each mesh, coarsest first, where it was refined.
+        source: what `codesign solve` finds its problem by: a name, or path/to/file.py:Class; empty
+            where the class has no file.
+        task: the problem itself, where it was solved here; not saved.
     """
 
     problem: str
@@ -125,11 +133,23 @@ class Solution:
     markers: Mapping[str, Sequence[float]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     starts: tuple[StartRecord, ...] = ()
+    mesh: tuple[MeshRecord, ...] = ()
+    source: str = ""
+    task: Problem | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the problem behind, which another process makes anew."""
+        return vars(self) | {"task": None}
 
     @property
     def success(self) -> bool:
         """Whether the answer met every tolerance and is physical."""
         return self.status is SolveStatus.SOLVED
+
+    @property
+    def is_mesh_converged(self) -> bool:
+        """Whether it was refined until the thresholds of the refinement were reached."""
+        return any(note.startswith(MESH_CONVERGED) for note in self.notes)
 
     @property
     def design(self) -> dict[str, float]:
@@ -182,9 +202,7 @@ class Solution:
                 "normal": self.normal[match],
                 "tangent": self.tangent[match],
                 "slide": self.slide[match],
-                "dt": np.full(layout.intervals, float(self.t[-1]) / layout.intervals)
-                if layout.knots != len(self.q)
-                else self.dt,
+                "dt": self.dt[match] * (float(self.t[-1]) / float(np.sum(self.dt[match]))),
                 "design": np.array([design[name] for name in plant.space.names]),
             }
         )
@@ -192,6 +210,31 @@ class Solution:
     def compile(self) -> mujoco.MjModel:
         """Return the MuJoCo model of the design, whatever the feasibility filter says of it."""
         return self.robot.compile(self.design, gates=False).model
+
+    def refine(
+        self,
+        change: float = CHANGE,
+        energy: float = ENERGY,
+        most_knots: int = MOST_KNOTS,
+        time_limit: float | None = None,
+        progress: ProgressFunction | None = None,
+        problem: Problem | None = None,
+    ) -> Solution:
+        """Split every interval in two and solve again, until the mesh no longer decides the answer.
+
+        See `codesign.solve.refine.refine` for the arguments, the answer and the errors.
+        """
+        from codesign.solve.refine import refine
+
+        return refine(
+            self,
+            change=change,
+            energy=energy,
+            most_knots=most_knots,
+            time_limit=time_limit,
+            progress=progress,
+            problem=problem,
+        )
 
     def replay(self) -> Replay:
         """Simulate the plan in MuJoCo at 1 kHz under feedback; see `codesign.replay`.
@@ -321,6 +364,8 @@ def solution_of(
         question=_first_line(type(problem).__doc__),
         markers=checked_markers(problem, design),
         versions=package_versions(),
+        source=source_of(type(problem)),
+        task=copy(problem),
         **{name: fields[name] for name in ("q", "v", "u", "dt", "normal", "tangent", "slide")},
     )
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from codesign.audit import COMPLEMENTARITY_TOLERANCE
 from codesign.report.forces import SiteForce, site_forces
+from codesign.report.mesh import mesh_section
 from codesign.report.montage import Arrow, choose_frames, montage_svg
 from codesign.report.player import embedded_json, player_scene
 from codesign.report.plots import all_plots, effort_kind, energy_sentence
@@ -118,6 +119,7 @@ def report_html(
         f"<h2>Design</h2>{design_table(solution.design_values)}",
         f'<h2>Over time</h2><div class="plots">{plots}</div>' if plots else "",
         f"<h2>Audit</h2>{_audit(solution)}",
+        f"<h2>Mesh</h2>{mesh_section(solution.mesh)}" if solution.mesh else "",
         f"<h2>Replay</h2>{_replay(replay)}" if replay is not None else "",
         f"<h2>Solver</h2>{log_table(solution.phases)}",
         f"<h2>Reproduce</h2>{_reproduce(solution, command)}",
