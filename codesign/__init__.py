@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from codesign.solution import Solution, load
     from codesign.solve.starts import Keyframe
     from codesign.solve.status import SolveStatus
-    from codesign.terrain import Terrain
+    from codesign.terrain import Cells, Terrain, step_terrain
     from codesign.trajectory import Trajectory
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Cells",
     "Keyframe",
     "Problem",
     "Solution",
@@ -28,10 +29,12 @@ __all__ = [
     "Trajectory",
     "__version__",
     "load",
+    "step_terrain",
 ]
 
 #: Public name -> module that defines it.
 _EXPORTS = {
+    "Cells": "codesign.terrain",
     "Keyframe": "codesign.solve.starts",
     "Problem": "codesign.problem",
     "Solution": "codesign.solution",
@@ -39,6 +42,7 @@ _EXPORTS = {
     "Terrain": "codesign.terrain",
     "Trajectory": "codesign.trajectory",
     "load": "codesign.solution",
+    "step_terrain": "codesign.terrain",
 }
 
 
