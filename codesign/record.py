@@ -230,6 +230,10 @@ def decode(text: bytes) -> Record:
             raise SolutionError(
                 f"it has format {str(found)[:20]}, this version reads format {FORMAT}; solve again"
             )
+        if found == FORMAT:
+            for name in Record.__struct_fields__:
+                if name not in data:
+                    raise SolutionError(f"it lacks '{name}'")
         return msgspec.convert(data, Record)
     except RecursionError:
         raise SolutionError("it is nested too deeply") from None
