@@ -18,6 +18,8 @@ def peak_thrust(traj: Trajectory) -> jax.Array:
 
 
 def _peak_effort(traj: Trajectory, kind: str, name: str, unit: str) -> jax.Array:
+    if name in traj.collector.shared:
+        return traj.collector.shared[name]
     names = [a.name for a in traj.plant.robot.actuators if a.kind == kind]
     if not names:
         have = sorted({a.kind for a in traj.plant.robot.actuators})
@@ -25,7 +27,9 @@ def _peak_effort(traj: Trajectory, kind: str, name: str, unit: str) -> jax.Array
             f"robot '{traj.plant.robot.name}' has no {kind}s; its actuators are: {', '.join(have)}"
         )
     labels = [f"{actuator} before knot {k}" for k in range(1, traj.knots) for actuator in names]
-    return traj.peak_magnitude(traj.effort(names), name, unit, labels)
+    found = traj.peak_magnitude(traj.effort(names), name, unit, labels)
+    traj.collector.shared[name] = found
+    return found
 
 
 def effort_squared(traj: Trajectory) -> jax.Array:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from codesign.dynamics import template_data
 from codesign.errors import ProblemError
-from codesign.terrain import FLAT, Terrain
+from codesign.motor_library.library import AvailableMotors
+from codesign.terrain import FLAT, Ground
 from draft_core import Robot
 from draft_core.backend import jax, mjx, mujoco
 from draft_core.design import DesignSpace
@@ -44,12 +45,14 @@ class Plant:
         space: design variables in the order of the design vector ρ.
         terrain: ground under the contact points.
         source: names and bytes of the robot's files, as they were when it was read.
+        motors: motors that can be bought, whose torque and speed bound those of the robot's.
     """
 
     robot: Robot
     space: DesignSpace
     terrain: Terrain = FLAT
     source: tuple[tuple[str, bytes], ...] = ()
+    motors: AvailableMotors | None = None
 
     @cached_property
     def template(self) -> mjx.Data:

@@ -28,6 +28,7 @@ from codesign.errors import ProblemError
 if TYPE_CHECKING:
     from codesign.constraints import Constraint
     from codesign.plant import Plant
+    from codesign.motor_library import MotorLibrary
     from codesign.solution import Solution
     from codesign.solve.driver import Transcription
     from codesign.solve.progress import ProgressFunction
@@ -53,6 +54,11 @@ class Problem:
         step_range: shortest and longest time step as multiples of duration / (knots − 1).
         terrain: ground under the contact points; None is level ground at height 0.
         integrator: 'backward_euler', or 'implicit_midpoint' for robots without contact points.
+        overrides: what the robot's parameters.yaml is to say otherwise: a mapping, an override file
+            (looked up as `robot` is), or several, later ones winning.
+        motors: motors that can be bought; the largest one's torque and speed bound the motion, and
+            `codesign.motor_library.carries_motors` says what they ask of a body.
+        motor: the one of them to build with, by name; empty lets the torque decide.
     """
 
     robot: str | Path = ""
@@ -63,7 +69,12 @@ class Problem:
     terrain: Terrain | None = None
     integrator: str = "backward_euler"
 
-    _settings: ClassVar[tuple[str, ...]] = ("robot", "design", "terrain")
+    overrides: Mapping[str, Any] | str | Path | Sequence[Mapping[str, Any] | str | Path] | None = (
+        None
+    )
+    motors: MotorLibrary | None = None
+    motor: str = ""
+    _settings: ClassVar[tuple[str, ...]] = ("robot", "design", "terrain", "overrides", "motors")
 
     def __init__(self, **options: Any) -> None:
         """Override options by name.
@@ -128,7 +139,9 @@ class Problem:
 
     @cached_property
     def plant(self) -> Plant:
+        from codesign.motor_library.library import available_motors
         """Robot, design space and terrain; parsed on first use.
+        from codesign.robot_files import stated_overrides
 
         Raises:
             DraftError: the robot folder cannot be read.
@@ -140,11 +153,12 @@ class Problem:
         from codesign.terrain import FLAT, require_terrain
         from draft_core.design import DesignSpace
 
-        robot = draft_core.load(self.robot_folder())
+        robot = draft_core.load(self.robot_folder(), stated_overrides(self))
         space = DesignSpace.of(robot, self.design)
         terrain = FLAT if self.terrain is None else self.terrain
         require_terrain(type(self).__name__, terrain)
-        return Plant(robot, space, terrain, robot.source)
+        from codesign.robot_files import places
+        return Plant(robot, space, terrain, robot.source, available_motors(self))
 
     def robot_folder(self) -> Path:
         """Return the robot folder, or the name of a robot that ships.
@@ -159,25 +173,15 @@ class Problem:
                 f"{type(self).__name__} names no robot: set robot = 'path/to/folder'"
             )
         given = Path(self.robot)
-        owner = next(kind for kind in type(self).__mro__ if "robot" in vars(kind))
-        try:
-            beside = Path(inspect.getfile(owner)).resolve().parent
-        except (OSError, TypeError):  # a class typed at a prompt has no file
-            beside = Path.cwd()
-        project = Path(__file__).resolve().parents[1]
-        places = (
-            [given]
-            if given.is_absolute()
-            else [beside / given, Path.cwd() / given, project / given]
-        )
-        for place in places:
+        tried = places(self, given)
+        for place in tried:
             if place.is_dir():
                 return place
         if str(given) in ROBOTS:
             return given
-        tried = ", ".join(dict.fromkeys(str(place) for place in places))
+        listed = ", ".join(dict.fromkeys(str(place) for place in tried))
         raise ProblemError(
-            f"{type(self).__name__}: robot '{given}' is no folder (tried: {tried}) and no robot "
+            f"{type(self).__name__}: robot '{given}' is no folder (tried: {listed}) and no robot "
             f"that ships: {', '.join(ROBOTS)}"
         )
 

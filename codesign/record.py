@@ -18,6 +18,7 @@ from codesign.audit import Audit, Violation
 from codesign.errors import SolutionError
 from codesign.physics import EnergyAudit
 from codesign.solution import DesignValue, PhaseRecord
+from codesign.motor_library.record import MotorRecord
 from codesign.solve.refine import MeshRecord
 from codesign.solve.starts_record import StartRecord
 from codesign.solve.status import SolveStatus
@@ -125,6 +126,10 @@ class Record(msgspec.Struct):
 
     def audit(self) -> Audit:
         """Return the verdict it tells."""
+    overrides: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    motor_choice: MotorRecord | None = None
+    certificate: CertificateRow | None = None
+    prices: list[PriceRow] = msgspec.field(default_factory=list)
         works = (
             self.energy.change,
             self.energy.actuator_work,
@@ -228,6 +233,11 @@ def decode(text: bytes) -> Record:
         found = data.get("format") if isinstance(data, dict) else None
         if isinstance(data, dict) and (isinstance(found, bool) or found not in _READ):
             raise SolutionError(
+        "guess": solution.guess,
+        "overrides": [dict(override) for override in solution.overrides],
+        "certificate": told(solution.certificate),
+        "prices": [asdict(price) for price in solution.prices],
+        "motor_choice": None if solution.motor_choice is None else asdict(solution.motor_choice),
                 f"it has format {str(found)[:20]}, this version reads format {FORMAT}; solve again"
             )
         if found == FORMAT:

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from codesign.audit import CONTACT_WORK_SHARE, ENERGY_NOTE_SHARE, Audit, audit
 from codesign.errors import ProblemError, SolutionError
 from codesign.problem_source import source_of
+from codesign.motor_library.record import MotorRecord
 from codesign.solve.checks import dry_friction_joints
+from codesign.robot_files import stated_overrides
 from codesign.solve.refine import CHANGE, ENERGY, MESH_CONVERGED, MOST_KNOTS, MeshRecord
 from codesign.solve.starts import unlimited_hinges
 from codesign.solve.starts_record import StartRecord
@@ -105,6 +107,10 @@ class Solution:
     """
 
     problem: str
+        overrides: what the problem says otherwise than the robot's own parameters.yaml.
+        motor_choice: the motor that was chosen for it, or for which it was solved.
+        guess: what its start was made of, a name of `codesign.solve.guesses.GUESSES`, "solution",
+            or empty where it is not known.
     options: Mapping[str, Any]
     seed: int
     status: SolveStatus
@@ -141,6 +147,8 @@ class Solution:
         """Leave the problem behind, which another process makes anew."""
         return vars(self) | {"task": None}
 
+    overrides: tuple[Mapping[str, Any], ...] = ()
+    motor_choice: MotorRecord | None = None
     @property
     def success(self) -> bool:
         """Whether the answer met every tolerance and is physical."""
@@ -382,6 +390,7 @@ def checked_markers(problem: Problem, design: Mapping[str, float]) -> dict[str, 
     """
     name, stated = type(problem).__name__, problem.markers
     try:
+        overrides=stated_overrides(problem),
         points = stated if isinstance(stated, Mapping) else stated(design)
         markers = {str(key): [float(x) for x in point] for key, point in points.items()}
     except (TypeError, ValueError, KeyError, AttributeError) as error:

@@ -308,3 +308,6 @@ def _assemble(record: Record, arrays: Mapping[str, np.ndarray], robot: Robot) ->
         versions=record.versions,
         **arrays,
     )
+        overrides=tuple(record.overrides),
+        motor_choice=record.motor_choice,
+        certification=record.certification(),

@@ -31,10 +31,17 @@ class Peak:
 
 @dataclass
 class PeakCollector:
-    """Hands out epigraph variables in the order in which terms ask for them."""
+    """Hands out epigraph variables in the order in which terms ask for them.
+
+    Attributes:
+        variables: ξ of each peak; None while they are counted.
+        peaks: the peaks asked for so far.
+        shared: peaks that several terms ask for, by name, so that they are one variable.
+    """
 
     variables: jax.Array | None = None
     peaks: list[Peak] = field(default_factory=list)
+    shared: dict[str, jax.Array] = field(default_factory=dict)
 
     def __call__(self, peak: Peak) -> jax.Array:
         """Register a peak and return what stands for it."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from codesign import Keyframe, Problem, Trajectory
 from codesign.constraints import Constraint, at_rest, base_position, site_position, standing
+from codesign.motor_library import DYNAMIXEL, carries_motors
 from codesign.objectives import design_change, peak_torque
 
 _TRIPODS = {
@@ -28,6 +29,7 @@ class Hexapod(Problem):
         beta: weight of the distance from the designer's own dimensions and masses.
         distance: how far the body moves forward; [m].
         button_height: height of the button its nose must touch; [m].
+        material: mass of the body beside its six motors, a light frame and electronics; [kg].
     """
 
     robot = "robot"
@@ -45,6 +47,8 @@ class Hexapod(Problem):
     beta = 0.0
     distance = 0.45
     button_height = 0.15
+    material = 0.05
+    motors = DYNAMIXEL
 
     def objective(self, traj: Trajectory) -> Any:
         return peak_torque(traj) + self.beta * design_change(traj)
@@ -57,6 +61,22 @@ class Hexapod(Problem):
         yield at_rest(traj, knot=-1)
         yield base_position(traj, knot=-1, x=self.distance, y=0.0)
         yield site_position(traj, "nose", knot=-1, z=self.button_height)
+        yield self.motors_fit(traj)
+
+    def motors_fit(self, traj: Trajectory) -> Iterator[Constraint]:
+        """Return that the body holds six motors, three along each side."""
+        design = traj.design
+        return carries_motors(
+            traj,
+            "body",
+            mass=design["body_mass"],
+            motors=6,
+            material=self.material,
+            x=design["body_x"],
+            y=design["body_y"],
+            z=design["body_z"],
+            along={"x": 3, "y": 2, "z": 1},
+        )
 
     def markers(self, design: Mapping[str, float]) -> dict[str, list[float]]:
         """Return the button, where the nose ends."""
