@@ -27,8 +27,8 @@ from codesign.errors import ProblemError
 
 if TYPE_CHECKING:
     from codesign.constraints import Constraint
-    from codesign.plant import Plant
     from codesign.motor_library import MotorLibrary
+    from codesign.plant import Plant
     from codesign.solution import Solution
     from codesign.solve.driver import Transcription
     from codesign.solve.progress import ProgressFunction
@@ -53,12 +53,12 @@ class Problem:
         knots: number of knots, at least 2.
         step_range: shortest and longest time step as multiples of duration / (knots − 1).
         terrain: ground under the contact points; None is level ground at height 0.
-        integrator: 'backward_euler', or 'implicit_midpoint' for robots without contact points.
         overrides: what the robot's parameters.yaml is to say otherwise: a mapping, an override file
             (looked up as `robot` is), or several, later ones winning.
         motors: motors that can be bought; the largest one's torque and speed bound the motion, and
             `codesign.motor_library.carries_motors` says what they ask of a body.
         motor: the one of them to build with, by name; empty lets the torque decide.
+        integrator: 'backward_euler', or 'implicit_midpoint' for robots without contact points.
     """
 
     robot: str | Path = ""
@@ -68,12 +68,12 @@ class Problem:
     step_range: Sequence[float] = (0.2, 1.5)
     terrain: Terrain | None = None
     integrator: str = "backward_euler"
-
     overrides: Mapping[str, Any] | str | Path | Sequence[Mapping[str, Any] | str | Path] | None = (
         None
     )
     motors: MotorLibrary | None = None
     motor: str = ""
+
     _settings: ClassVar[tuple[str, ...]] = ("robot", "design", "terrain", "overrides", "motors")
 
     def __init__(self, **options: Any) -> None:
@@ -139,9 +139,7 @@ class Problem:
 
     @cached_property
     def plant(self) -> Plant:
-        from codesign.motor_library.library import available_motors
         """Robot, design space and terrain; parsed on first use.
-        from codesign.robot_files import stated_overrides
 
         Raises:
             DraftError: the robot folder cannot be read.
@@ -149,7 +147,9 @@ class Problem:
         """
         _check_options(self)
         import draft_core
+        from codesign.motor_library.library import available_motors
         from codesign.plant import Plant
+        from codesign.robot_files import stated_overrides
         from codesign.terrain import FLAT, require_terrain
         from draft_core.design import DesignSpace
 
@@ -157,7 +157,6 @@ class Problem:
         space = DesignSpace.of(robot, self.design)
         terrain = FLAT if self.terrain is None else self.terrain
         require_terrain(type(self).__name__, terrain)
-        from codesign.robot_files import places
         return Plant(robot, space, terrain, robot.source, available_motors(self))
 
     def robot_folder(self) -> Path:
@@ -166,6 +165,7 @@ class Problem:
         Raises:
             ProblemError: there is neither, with the places that were tried.
         """
+        from codesign.robot_files import places
         from draft_core.robots import ROBOTS
 
         if not isinstance(self.robot, str | Path) or not str(self.robot):

@@ -16,9 +16,9 @@ import numpy as np
 
 from codesign.audit import Audit, Violation
 from codesign.errors import SolutionError
+from codesign.motor_library.record import MotorRecord
 from codesign.physics import EnergyAudit
 from codesign.solution import DesignValue, PhaseRecord
-from codesign.motor_library.record import MotorRecord
 from codesign.solve.refine import MeshRecord
 from codesign.solve.starts_record import StartRecord
 from codesign.solve.status import SolveStatus
@@ -123,13 +123,14 @@ class Record(msgspec.Struct):
     starts: list[_Start]
     mesh: list[_Mesh] = msgspec.field(default_factory=list)
     source: str = ""
-
-    def audit(self) -> Audit:
-        """Return the verdict it tells."""
+    guess: str = ""
     overrides: list[dict[str, Any]] = msgspec.field(default_factory=list)
     motor_choice: MotorRecord | None = None
     certificate: CertificateRow | None = None
     prices: list[PriceRow] = msgspec.field(default_factory=list)
+
+    def audit(self) -> Audit:
+        """Return the verdict it tells."""
         works = (
             self.energy.change,
             self.energy.actuator_work,
@@ -218,6 +219,11 @@ def encode(solution: Solution, digests: Mapping[str, str]) -> str:
         "starts": [asdict(row) for row in solution.starts],
         "mesh": [asdict(row) for row in solution.mesh],
         "source": solution.source,
+        "guess": solution.guess,
+        "overrides": [dict(override) for override in solution.overrides],
+        "certificate": told(solution.certificate),
+        "prices": [asdict(price) for price in solution.prices],
+        "motor_choice": None if solution.motor_choice is None else asdict(solution.motor_choice),
     }
     return json.dumps(_finite(record), indent=2, allow_nan=False) + "\n"
 
@@ -233,11 +239,6 @@ def decode(text: bytes) -> Record:
         found = data.get("format") if isinstance(data, dict) else None
         if isinstance(data, dict) and (isinstance(found, bool) or found not in _READ):
             raise SolutionError(
-        "guess": solution.guess,
-        "overrides": [dict(override) for override in solution.overrides],
-        "certificate": told(solution.certificate),
-        "prices": [asdict(price) for price in solution.prices],
-        "motor_choice": None if solution.motor_choice is None else asdict(solution.motor_choice),
                 f"it has format {str(found)[:20]}, this version reads format {FORMAT}; solve again"
             )
         if found == FORMAT:

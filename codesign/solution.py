@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from codesign.audit import CONTACT_WORK_SHARE, ENERGY_NOTE_SHARE, Audit, audit
 from codesign.errors import ProblemError, SolutionError
-from codesign.problem_source import source_of
 from codesign.motor_library.record import MotorRecord
-from codesign.solve.checks import dry_friction_joints
+from codesign.problem_source import source_of
 from codesign.robot_files import stated_overrides
+from codesign.solve.checks import dry_friction_joints
 from codesign.solve.refine import CHANGE, ENERGY, MESH_CONVERGED, MOST_KNOTS, MeshRecord
 from codesign.solve.starts import unlimited_hinges
 from codesign.solve.starts_record import StartRecord
@@ -103,14 +103,14 @@ class Solution:
         mesh: what came of each mesh, coarsest first, where it was refined.
         source: what `codesign solve` finds its problem by: a name, or path/to/file.py:Class; empty
             where the class has no file.
-        task: the problem itself, where it was solved here; not saved.
-    """
-
-    problem: str
         overrides: what the problem says otherwise than the robot's own parameters.yaml.
         motor_choice: the motor that was chosen for it, or for which it was solved.
         guess: what its start was made of, a name of `codesign.solve.guesses.GUESSES`, "solution",
             or empty where it is not known.
+        task: the problem itself, where it was solved here; not saved.
+    """
+
+    problem: str
     options: Mapping[str, Any]
     seed: int
     status: SolveStatus
@@ -141,14 +141,15 @@ class Solution:
     starts: tuple[StartRecord, ...] = ()
     mesh: tuple[MeshRecord, ...] = ()
     source: str = ""
+    guess: str = ""
+    overrides: tuple[Mapping[str, Any], ...] = ()
+    motor_choice: MotorRecord | None = None
     task: Problem | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the problem behind, which another process makes anew."""
         return vars(self) | {"task": None}
 
-    overrides: tuple[Mapping[str, Any], ...] = ()
-    motor_choice: MotorRecord | None = None
     @property
     def success(self) -> bool:
         """Whether the answer met every tolerance and is physical."""
@@ -368,6 +369,7 @@ def solution_of(
         robot_folder=str(problem.robot_folder()),
         robot=plant.robot,
         robot_source=dict(plant.source),
+        overrides=stated_overrides(problem),
         terrain=plant.terrain.name,
         question=_first_line(type(problem).__doc__),
         markers=checked_markers(problem, design),
@@ -390,7 +392,6 @@ def checked_markers(problem: Problem, design: Mapping[str, float]) -> dict[str, 
     """
     name, stated = type(problem).__name__, problem.markers
     try:
-        overrides=stated_overrides(problem),
         points = stated if isinstance(stated, Mapping) else stated(design)
         markers = {str(key): [float(x) for x in point] for key, point in points.items()}
     except (TypeError, ValueError, KeyError, AttributeError) as error:

@@ -296,6 +296,9 @@ def _assemble(record: Record, arrays: Mapping[str, np.ndarray], robot: Robot) ->
         starts=record.outcomes(),
         mesh=record.meshes(),
         source=record.source,
+        overrides=tuple(record.overrides),
+        motor_choice=record.motor_choice,
+        certification=record.certification(),
         task=None,
         wall_s=record.wall_s,
         build_s=record.build_s,
@@ -308,6 +311,3 @@ def _assemble(record: Record, arrays: Mapping[str, np.ndarray], robot: Robot) ->
         versions=record.versions,
         **arrays,
     )
-        overrides=tuple(record.overrides),
-        motor_choice=record.motor_choice,
-        certification=record.certification(),
