@@ -19,6 +19,7 @@ from codesign.problem_source import source_of
 from codesign.robot_files import stated_overrides
 from codesign.solve.checks import dry_friction_joints
 from codesign.solve.refine import CHANGE, ENERGY, MESH_CONVERGED, MOST_KNOTS, MeshRecord
+from codesign.solve.resample import resample
 from codesign.solve.starts import unlimited_hinges
 from codesign.solve.starts_record import StartRecord
 from codesign.solve.status import IMPOSSIBLE, NO_MINIMUM, STOPPED, SolveStatus, meaning_of
@@ -183,38 +184,12 @@ class Solution:
     def resample(self, layout: Layout, plant: Plant) -> Vector:
         """Return a decision vector that starts another solve from this solution.
 
-        Intervals are matched by fraction of the motion, so that the number of knots may differ.
+        See `codesign.solve.resample`; the number of knots may differ.
 
         Raises:
             SolutionError: the solution belongs to a robot of another shape.
         """
-        if self.q.shape[1] != layout.nq or self.u.shape[1] != layout.nu:
-            raise SolutionError(
-                f"cannot start from this solution: it has {self.q.shape[1]} coordinates and "
-                f"{self.u.shape[1]} actuators, the problem {layout.nq} and {layout.nu}"
-            )
-        old = np.linspace(0, 1, len(self.q))
-        new = np.linspace(0, 1, layout.knots)
-        match = np.minimum((new[:-1] + new[1:]) / 2 * len(self.dt), len(self.dt) - 1).astype(int)
-
-        def knots(values: Vector) -> Vector:
-            return np.stack([np.interp(new, old, column) for column in values.T], axis=1)
-
-        design = plant.space.as_dict(plant.space.initial) | {
-            k: v for k, v in self.design.items() if k in plant.space.names
-        }
-        return layout.join(
-            {
-                "q": knots(self.q),
-                "v": knots(self.v),
-                "u": self.u[match],
-                "normal": self.normal[match],
-                "tangent": self.tangent[match],
-                "slide": self.slide[match],
-                "dt": self.dt[match] * (float(self.t[-1]) / float(np.sum(self.dt[match]))),
-                "design": np.array([design[name] for name in plant.space.names]),
-            }
-        )
+        return resample(self, layout, plant)
 
     def compile(self) -> mujoco.MjModel:
         """Return the MuJoCo model of the design, whatever the feasibility filter says of it."""
