@@ -29,7 +29,9 @@ RESULT_FILES = frozenset(
         "robot_source/tree.yaml",
     }
 )
+TASKS = "tasks"  # the folder of the tasks that share a design, each a result of its own
 _TRIAL = ".codesign-trial-"
+_EMPTY_FOLDERS = ("robot/", "robot_source/", f"{TASKS}/")
 _MAX_RECORD = 64 * 1024 * 1024  # [bytes]
 
 
@@ -67,11 +69,20 @@ def check_result_folder(folder: Path) -> None:
 def _foreign(folder: Path) -> list[str]:
     """Return what is in a folder and not as a solve wrote it."""
     record = read_record(folder)
-    names = sorted(entries(folder))
+    tasks = _tasks(record)
+    parts = [f"{TASKS}/{name}" for name in tasks if (folder / TASKS / name).is_dir()]
+    names = sorted(n for n in entries(folder) if not n.startswith(tuple(f"{p}/" for p in parts)))
+    inside = [f"{part}/{name}" for part in parts for name in _foreign(folder / part)]
     if record is None:
         return [name for name in names if not _is_own(name, record)] or names
     strange = set(_strange(folder, record, names))
-    return [name for name in names if name in strange or not _is_own(name, record)]
+    return [name for name in names if name in strange or not _is_own(name, record)] + inside
+
+
+def _tasks(record: dict[str, Any] | None) -> list[str]:
+    """Return the names of the tasks that solution.json states, those that name a folder."""
+    named = (record or {}).get("tasks")
+    return [n for n in named if n.isidentifier()] if isinstance(named, dict) else []
 
 
 def _strange(folder: Path, record: dict[str, Any] | None, names: list[str]) -> Iterator[str]:
@@ -89,7 +100,7 @@ def _strange(folder: Path, record: dict[str, Any] | None, names: list[str]) -> I
 def _is_own(name: str, record: dict[str, Any] | None) -> bool:
     """Tell whether a solve writes a file of this name; those of the robot tell it themselves."""
     is_draft = name.startswith((".report.html.", _TRIAL))
-    is_own = name.removesuffix(".part") in RESULT_FILES or name in ("robot/", "robot_source/")
+    is_own = name.removesuffix(".part") in RESULT_FILES or name in _EMPTY_FOLDERS
     is_source = name.startswith("robot_source/") and name in _digests(record)
     return is_draft or is_own or is_source or name.startswith("robot/")
 

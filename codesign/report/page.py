@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 
 from codesign.audit import COMPLEMENTARITY_TOLERANCE
+from codesign.report.certificate import certificate_section, price_section
 from codesign.report.forces import SiteForce, site_forces
 from codesign.report.mesh import mesh_section
 from codesign.report.montage import Arrow, choose_frames, montage_svg
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from codesign.solution import Solution
 
 #: Status -> what it means, for a reader who has not seen the solver.
-_VERDICTS = {
+VERDICTS = {
     "solved": "Feasible: design and motion satisfy every constraint.",
     "not_converged": "Not finished: the solver stopped before it met the tolerances.",
     "infeasible": "Not feasible: no design and motion were found that satisfy every constraint.",
@@ -118,15 +119,22 @@ def report_html(
         f"<h2>Motion</h2>{motion}",
         f"<h2>Design</h2>{design_table(solution.design_values)}",
         f'<h2>Over time</h2><div class="plots">{plots}</div>' if plots else "",
+        f"<h2>What holds it back</h2>{price_section(solution.certificate)}",
         f"<h2>Audit</h2>{_audit(solution)}",
+        f"<h2>Is it an optimum?</h2>{certificate_section(solution.certificate)}",
         f"<h2>Mesh</h2>{mesh_section(solution.mesh)}" if solution.mesh else "",
         f"<h2>Replay</h2>{_replay(replay)}" if replay is not None else "",
         f"<h2>Solver</h2>{log_table(solution.phases)}",
         f"<h2>Reproduce</h2>{_reproduce(solution, command)}",
         "<footer>Written by codesign. SI units throughout; angles are shown in degrees.</footer>",
     ]
+    return page_of(title, "\n".join(body), script)
+
+
+def page_of(title: str, body: str, script: str = "") -> str:
+    """Return a whole page in the reports' style from its body."""
     return Template(_asset("page.html")).substitute(
-        title=escape(title), style=_asset("style.css"), body="\n".join(body), script=script
+        title=escape(title), style=_asset("style.css"), body=body, script=script
     )
 
 
@@ -168,7 +176,7 @@ def _headline(
     replay: Replay | None,
     remarks: Sequence[str],
 ) -> str:
-    verdict = _VERDICTS.get(str(solution.status)) or plain(solution.status)
+    verdict = VERDICTS.get(str(solution.status)) or plain(solution.status)
     asked = f'<p class="question">{escape(question)}</p>' if question else ""
     message = f"<p>{escape(str(solution.message))}</p>" if solution.message else ""
     if not solution.success and _is_drawable(solution):
@@ -230,7 +238,7 @@ def _motion(solution: Solution, model, names: list[str], markers) -> tuple[str, 
             "",
         )
     forces = site_forces(solution, model, names)
-    scene = player_scene(model, solution.t, solution.q, forces, markers)
+    scene = player_scene(model, solution.t, solution.q, forces, markers, solution.relief)
     script = (
         f'<script type="application/json" id="motion">{embedded_json(scene)}</script>\n'
         f"<script>\n{_asset('player.js')}</script>"
@@ -276,6 +284,7 @@ def solution_montage(
             :, base_body(model)
         ],
         markers=usable_markers(markers or {}),
+        relief=solution.relief,
         label="The motion, at evenly spaced times",
     )
 

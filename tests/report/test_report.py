@@ -25,7 +25,7 @@ from codesign.report.camera import (
 )
 from codesign.report.forces import site_forces
 from codesign.report.montage import Arrow
-from codesign.report.page import _VERDICTS, report_html
+from codesign.report.page import VERDICTS, report_html
 from codesign.report.plot import Series, line_plot, row_plot, ticks
 from codesign.report.poses import body_poses, interpolate
 from codesign.report.shapes import box, capsule, cylinder, ellipsoid, shapes_of, sphere
@@ -142,8 +142,8 @@ def test_page_escapes_every_text(model):
 @pytest.mark.parametrize("status", [s for s in SolveStatus if s is not SolveStatus.SOLVED])
 def test_page_never_calls_a_failure_feasible(model, status):
     page = report_html(walker_solution(model, status=status), model)
-    assert status in _VERDICTS
-    assert _VERDICTS[status] in page
+    assert status in VERDICTS
+    assert VERDICTS[status] in page
     assert 'class="verdict good"' not in page
     assert "Feasible:" not in page
 
