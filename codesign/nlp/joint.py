@@ -3,10 +3,12 @@
 Task i has variables (y_i, ρ): its own motion and peaks y_i, and the design ρ, which is one and the
 same in all tasks. With weights w_i,
 
-    min Σ w_i f_i(y_i, ρ)    or    min s  s.t.  s − w_i f_i(y_i, ρ) ≥ 0,   both   s.t.  all g_i,
+    min Σ w_i f_i(y_i, ρ)    or    min s + κ Σ w_i f_i(y_i, ρ)  s.t.  s − w_i f_i(y_i, ρ) ≥ 0,
 
-over x = (y_1, y_2, …, ρ[, s]). The blocks of the Jacobian and of the Hessian meet in the design's
-columns alone, where the Hessians add up: ∂²L/∂ρ² = Σ ∂²L_i/∂ρ².
+both s.t. all g_i, over x = (y_1, y_2, …, ρ[, s]). The blocks of the Jacobian and of the Hessian
+meet in the design's columns alone, where the Hessians add up: ∂²L/∂ρ² = Σ ∂²L_i/∂ρ². The small κ
+makes the motions of tasks that are not the worst the best that they can be, too; s rises only where
+that lowers the sum by more than 1/κ times as much.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from codesign.nlp.assembly import NonlinearProgram
 from codesign.nlp.scatter import Index, scatter
 
 Vector = NDArray[np.float64]
+OTHERS = 1e-3  # κ, the share of the sum beside the worst
 _START_MARGIN = 0.1  # of the largest objective, by which the epigraph variable starts above it
 
 
@@ -127,7 +130,7 @@ def join_programs(
     for i, program in enumerate(programs):
         own = lam_g[firsts[i] : firsts[i + 1]]
         if is_worst:  # s ≥ w f holds whatever the objective weighs: σ is 1
-            share, parameters = -lam_g[rows + i], ca.vertcat(p[0], 1)
+            share, parameters = OTHERS * p[1] * lam_f - lam_g[rows + i], ca.vertcat(p[0], 1)
         else:
             share, parameters = lam_f, p
         point = x[columns[i].tolist()]
@@ -139,11 +142,12 @@ def join_programs(
         values += [x[size] - block.objective for block in blocks]
         jacobian += [_turned(block.gradient, rows + i) for i, block in enumerate(blocks)]
         jacobian.append((rows + np.arange(len(blocks)), epigraph, ca.MX.ones(len(blocks))))
-        objective = p[1] * x[size]
-        slopes = [(np.array([size]), np.array([0]), p[1])]
+        slopes = [_weighted(block.gradient, OTHERS * p[1]) for block in blocks]
+        slopes.append((np.array([size]), np.array([0]), p[1]))
+        objective = p[1] * (x[size] + OTHERS * _sum_of(blocks))
     else:
-        objective = ca.sum1(ca.vertcat(*[block.objective for block in blocks]))
         slopes = [block.gradient for block in blocks]
+        objective = _sum_of(blocks)
     g = ca.vertcat(*values)
     jac = _matrix(jacobian, (g.numel(), n))
     hess = _matrix([block.hessian for block in blocks], (n, n))
@@ -222,6 +226,14 @@ def _block(
 
 def _shifted(entries: Entries, rows: int) -> Entries:
     return entries[0] + rows, entries[1], entries[2]
+
+
+def _weighted(entries: Entries, weight: ca.MX) -> Entries:
+    return entries[0], entries[1], weight * entries[2]
+
+
+def _sum_of(blocks: Sequence[_Block]) -> ca.MX:
+    return ca.sum1(ca.vertcat(*[block.objective for block in blocks]))
 
 
 def _turned(gradient: Entries, row: int) -> Entries:
