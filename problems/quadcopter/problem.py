@@ -27,18 +27,27 @@ class Quadcopter(Problem):
     circle_radius = 1.0
     altitude = 1.0
 
+    def places(self) -> range:
+        """Return the knots that are at waypoints.
+
+        A mesh that splits the 15 intervals keeps the 16 waypoints; of any other, every knot is one.
+        """
+        last = self.knots - 1
+        return range(0, self.knots, last // 15 if last % 15 == 0 else 1)
+
     def waypoints(self) -> np.ndarray:
-        """Return the place of every knot: 16 waypoints once around the circle; [m]."""
-        angle = np.linspace(0.0, 2 * np.pi, self.knots)
+        """Return the waypoints, once around the circle; [m]."""
+        count = len(self.places())
+        angle = np.linspace(0.0, 2 * np.pi, count)
         circle = self.circle_radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        return np.column_stack([circle, np.full(self.knots, self.altitude)])
+        return np.column_stack([circle, np.full(count, self.altitude)])
 
     def objective(self, traj: Trajectory) -> Any:
         return peak_thrust(traj)
 
     def constraints(self, traj: Trajectory) -> Iterator[Constraint]:
         yield at_rest(traj, knot=0)
-        for k, point in enumerate(self.waypoints()):
+        for k, point in zip(self.places(), self.waypoints(), strict=True):
             place = traj.knot(k).base_position
             yield equal(place, point, name="waypoint", unit="m", labels=("x", "y", "z"), knot=k)
 
@@ -48,8 +57,9 @@ class Quadcopter(Problem):
 
     def keyframes(self) -> list[Keyframe]:
         """Return the circle itself, level."""
-        fractions = np.linspace(0.0, 1.0, self.knots)
+        points = self.waypoints()
+        fractions = np.linspace(0.0, 1.0, len(points))
         return [
             Keyframe(float(at), {"x": p[0], "y": p[1], "z": p[2]})
-            for at, p in zip(fractions, self.waypoints(), strict=True)
+            for at, p in zip(fractions, points, strict=True)
         ]

@@ -28,3 +28,10 @@ def test_the_way_through_the_waypoints_is_a_whole_circle() -> None:
     assert len(points) == 16
     assert points[0] == pytest.approx(points[-1])
     assert (points[:, 0] ** 2 + points[:, 1] ** 2) == pytest.approx(4.0)
+
+
+def test_a_finer_mesh_flies_through_the_same_waypoints() -> None:
+    coarse, fine = Quadcopter(), Quadcopter(knots=31)
+    assert fine.waypoints().tolist() == coarse.waypoints().tolist()
+    assert list(fine.places()) == list(range(0, 31, 2))
+    assert len(Quadcopter(knots=5).waypoints()) == 5
