@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codesign.errors import SolutionError
+from codesign.terrain.relief import FLAT_NAME
+from codesign.terrain.scene import add_ground
 from draft_core.swap import write_whole
 
 if TYPE_CHECKING:
@@ -100,15 +102,16 @@ class Plan:
 
 
 def replay(solution: Solution) -> Replay:
-    """Simulate a solution's plan on level ground and measure how far it strays.
+    """Simulate a solution's plan on its own ground and measure how far it strays.
 
     Raises:
-        SolutionError: the solution's terrain is not level ground, which is what is simulated, or
-            its trajectory holds values that are not numbers.
+        SolutionError: the solution was saved without the shape of its terrain, or its trajectory
+            holds values that are not numbers.
     """
-    if solution.terrain != "flat ground":
+    if solution.terrain != FLAT_NAME and solution.relief is None:
         raise SolutionError(
-            f"this solution walks on '{solution.terrain}'; replay simulates flat ground only"
+            f"this solution walks on '{solution.terrain}', whose shape it does not hold; solve "
+            "again to replay it"
         )
     moving = (solution.t, solution.q, solution.v, solution.u)
     if not all(np.all(np.isfinite(values)) for values in moving) or np.any(solution.dt <= 0):
@@ -132,13 +135,13 @@ def replay(solution: Solution) -> Replay:
 
 
 def _scene(solution: Solution) -> mujoco.MjModel:
-    """Return the compiled design on a floor, stepped at 1 kHz."""
+    """Return the compiled design on its ground, stepped at 1 kHz."""
     robot = solution.robot.compile(solution.design, gates=False)
     spec = mujoco.MjSpec.from_string(robot.xml)
-    floor = spec.worldbody.add_geom()
-    floor.type, floor.size = mujoco.mjtGeom.mjGEOM_PLANE, [0.0, 0.0, 1.0]
+    ground = add_ground(spec, solution.relief)
     if not robot.model.nsite or solution.contact_force.shape[1] == 0:
-        floor.contype = floor.conaffinity = 0  # nothing was planned to touch
+        for geom in ground:
+            geom.contype = geom.conaffinity = 0  # nothing was planned to touch
     spec.option.timestep = STEP
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     return spec.compile()

@@ -23,6 +23,7 @@ from codesign.solve.resample import resample
 from codesign.solve.starts import unlimited_hinges
 from codesign.solve.starts_record import StartRecord
 from codesign.solve.status import IMPOSSIBLE, NO_MINIMUM, STOPPED, SolveStatus, meaning_of
+from codesign.terrain import Relief, relief_under
 from draft_core.errors import DraftError
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Solution:
         robot: the robot as it was when the problem was read.
         robot_source: names and bytes of its files.
         terrain: name of the ground it moves on.
+        relief: shape of that ground around the motion; None for level ground.
         question: the problem in a sentence.
         markers: points of the world to show in pictures, name → (x, y, z); [m].
         versions: versions of the packages that made it.
@@ -136,6 +138,7 @@ class Solution:
     robot: Robot = field(repr=False, compare=False)
     robot_source: Mapping[str, bytes] = field(repr=False)
     terrain: str = "flat ground"
+    relief: Relief | None = field(default=None, repr=False, compare=False)
     question: str = ""
     markers: Mapping[str, Sequence[float]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -224,7 +227,7 @@ class Solution:
         """Simulate the plan in MuJoCo at 1 kHz under feedback; see `codesign.replay`.
 
         Raises:
-            SolutionError: the terrain is not level ground.
+            SolutionError: the shape of the terrain is not known, or the trajectory is no motion.
         """
         from codesign.replay import replay
 
@@ -245,7 +248,7 @@ class Solution:
         """Write the solution, its robot, its replay and its report to a folder.
 
         The folder then holds solution.json, trajectory.npz, report.html, robot/ (MJCF),
-        robot_source/ (the robot's own files) and, for a success on level ground, replay.json. It
+        robot_source/ (the robot's own files) and, for a success, replay.json. It
         is replaced whole or, whatever goes wrong, not at all. A report or replay that cannot be
         made is warned of and does not keep the solution from being saved.
 
@@ -346,6 +349,7 @@ def solution_of(
         robot_source=dict(plant.source),
         overrides=stated_overrides(problem),
         terrain=plant.terrain.name,
+        relief=relief_under(plant.terrain, model, fields["q"]),
         question=_first_line(type(problem).__doc__),
         markers=checked_markers(problem, design),
         versions=package_versions(),

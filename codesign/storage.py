@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ from codesign.replay import Replay
 from codesign.result_folder import check_result_folder
 from codesign.solution import Solution
 from codesign.solve.status import SolveStatus
-from codesign.terrain import FLAT
+from codesign.terrain import Relief
+from codesign.terrain.relief import FLAT_NAME
 from draft_core import Robot
 from draft_core.errors import DraftError
 from draft_core.export import Refused, write_refused
@@ -32,6 +34,7 @@ from draft_core.swap import replacing
 SOURCE = "robot_source"
 RESOLVED = "robot/parameters_resolved.yaml"
 ARRAYS = ("t", "q", "v", "u", "contact_force", "dt", "normal", "tangent", "slide")
+GROUND = "ground_"  # begins the names of the arrays of a ground that is not level
 _SAME = 1e-9  # relative: a number that was written and read back
 _CLOCK = 1e-6  # of the duration: times and the sum of the steps agree
 
@@ -78,13 +81,17 @@ def _write_result(solution: Solution, stage: Path) -> None:
 
 def _packed(solution: Solution) -> bytes:
     stream = io.BytesIO()
-    np.savez_compressed(stream, **{name: getattr(solution, name) for name in ARRAYS})
+    arrays = {name: getattr(solution, name) for name in ARRAYS}
+    if solution.relief is not None:
+        arrays |= {GROUND + key: value for key, value in vars(solution.relief).items()}
+    np.savez_compressed(stream, **arrays)
     return stream.getvalue()
 
 
 def _replayed(solution: Solution) -> tuple[Replay | None, tuple[str, ...]]:
-    """Return the replay of a success on level ground, or why there is none."""
-    if not solution.success or solution.terrain != FLAT.name:
+    """Return the replay of a success, or why there is none."""
+    has_ground = solution.terrain == FLAT_NAME or solution.relief is not None
+    if not solution.success or not has_ground:
         return None, ()
     try:
         return solution.replay(), ()
@@ -153,10 +160,11 @@ def _solution_in(folder: Path) -> Solution:
     _check_digests(record, {"trajectory.npz": content, **_source_bytes(source)})
     robot = _robot(source)
     arrays = _arrays(content)
+    relief = _relief({name: arrays.pop(name) for name in list(arrays) if name not in ARRAYS})
     _check_shapes(record, arrays, robot)
     _check_verdict(record, arrays)
     _check_design(record, folder / RESOLVED)
-    return _assemble(record, arrays, robot)
+    return replace(_assemble(record, arrays, robot), relief=relief)
 
 
 def _source_bytes(source: Path) -> dict[str, bytes]:
@@ -184,15 +192,28 @@ def _robot(source: Path) -> Robot:
 def _arrays(content: bytes) -> dict[str, np.ndarray]:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            found = {name: np.asarray(stored[name]) for name in ARRAYS if name in stored}
+            names = [name for name in stored if name in ARRAYS or name.startswith(GROUND)]
+            found = {name: np.asarray(stored[name]) for name in names}
     except Exception as error:  # zipfile, zlib and NumPy raise a dozen kinds on foreign bytes
         raise SolutionError(f"trajectory.npz: {_reason(error)}") from error
     for name in ARRAYS:
         if name not in found:
             raise SolutionError(f"trajectory.npz has no array '{name}'")
+    for name in found:
         if found[name].dtype.kind not in "fiu":
             raise SolutionError(f"trajectory.npz: '{name}' holds {found[name].dtype}, not numbers")
     return {name: values.astype(float) for name, values in found.items()}
+
+
+def _relief(arrays: Mapping[str, np.ndarray]) -> Relief | None:
+    """Return the ground that a trajectory.npz holds; None for level ground."""
+    if not arrays:
+        return None
+    parts = [arrays.get(GROUND + name, np.zeros(0)) for name in ("x", "y", "height")]
+    relief = Relief(*parts)
+    if not relief.is_whole:
+        raise SolutionError("trajectory.npz: 'ground_x', '_y' and '_height' describe no ground")
+    return relief
 
 
 def _check_shapes(record: Record, arrays: Mapping[str, np.ndarray], robot: Robot) -> None:

@@ -61,8 +61,8 @@ def test_a_plan_without_its_efforts_is_told_apart() -> None:
     assert weak.replay().position_error > solution.replay().position_error
 
 
-def test_only_level_ground_is_replayed() -> None:
-    with pytest.raises(SolutionError, match="replay simulates flat ground only"):
+def test_a_ground_without_a_shape_is_not_replayed() -> None:
+    with pytest.raises(SolutionError, match="walks on 'a step', whose shape it does not hold"):
         replace(shuttle(), terrain="a step").replay()
 
 

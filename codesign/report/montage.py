@@ -11,8 +11,10 @@ import numpy as np
 
 from codesign.report.camera import Camera, Solid, convex_hull, painting_order
 from codesign.report.forces import LONGEST, NEGLIGIBLE
+from codesign.report.ground import ground_shapes
 from codesign.report.poses import Motion, base_body, body_poses, rotation_matrix
 from codesign.report.shapes import Shape, shapes_of
+from codesign.terrain.relief import Relief
 
 PANEL_WIDTH = 240.0  # [px]
 GAP = 6.0  # between panels [px]
@@ -61,12 +63,14 @@ class Scene:
 
     Attributes:
         ground: height of the ground grid [m].
+        blocks: what stands on it: shapes of the world.
         arrows: for each frame.
         markers: named points of the world [m].
         track: where the base goes (n, 3) [m].
     """
 
     ground: float
+    blocks: Sequence[Shape]
     arrows: Sequence[Sequence[Arrow]]
     markers: Mapping[str, np.ndarray]
     track: np.ndarray
@@ -80,6 +84,7 @@ def montage_svg(
     arrows: Sequence[Sequence[Arrow]] = (),
     track: np.ndarray | None = None,
     markers: Mapping[str, np.ndarray] | None = None,
+    relief: Relief | None = None,
     label: str = "The robot at successive times",
 ) -> str:
     """Return an SVG picture with one panel for each configuration.
@@ -91,6 +96,7 @@ def montage_svg(
         arrows: forces to draw in each panel (F of them, or none).
         track: where the base goes (n, 3) [m]; through the given configurations by default.
         markers: named points of the world to mark, e.g. a button [m].
+        relief: the ground's shape; level by default.
         label: what the picture shows, for readers who cannot see it.
 
     Returns:
@@ -102,7 +108,8 @@ def montage_svg(
     shapes = shapes_of(model)
     base = base_body(model)
     scene = Scene(
-        ground=ground_height(motion, shapes),
+        ground=ground_height(motion, shapes, relief),
+        blocks=ground_shapes(relief),
         arrows=arrows or [()] * len(q_frames),
         markers={name: np.asarray(at, dtype=float) for name, at in (markers or {}).items()},
         track=motion.position[:, base] if track is None else np.asarray(track),
@@ -131,8 +138,10 @@ def choose_frames(t: np.ndarray, count: int = 5) -> np.ndarray:
     return np.linspace(t[0], t[-1], count) if t[-1] > t[0] else np.asarray(t[:1])
 
 
-def ground_height(motion: Motion, shapes: list[Shape]) -> float:
-    """Return 0, or the lowest point of the motion where the robot goes below the ground."""
+def ground_height(motion: Motion, shapes: list[Shape], relief: Relief | None = None) -> float:
+    """Return the ground's lowest height, or that of the motion where the robot goes below 0."""
+    if relief is not None:
+        return relief.lowest
     lowest = min((float(world_vertices(motion, 0, s)[:, 2].min()) for s in shapes), default=0.0)
     lowest = min(lowest, float(motion.position[:, 1:, 2].min(initial=0.0)))
     return 0.0 if lowest > -0.05 else lowest
@@ -221,13 +230,9 @@ def _panel(model, motion, frame, shapes, scene, view, has_caption: bool) -> str:
     parts = [_grid(view, frame, scene.ground)]
     world = [world_vertices(motion, frame, shape) for shape in shapes]
     parts.append(_shadow(view, frame, world, scene.ground))
+    parts.append(_solids(view, frame, motion, scene.blocks))
     parts.append(_path(frame, scene, view))
-    solids = [
-        Solid.seen(view.camera, vertices, shape.mesh.triangles)
-        for vertices, shape in zip(world, shapes, strict=True)
-    ]
-    for index in painting_order(view.camera, solids):
-        parts.append(_solid(view, frame, solids[index], shapes[index]))
+    parts.append(_solids(view, frame, motion, shapes))
     parts.append(_arrows(model, motion, frame, scene, view))
     parts.append(_markers(frame, scene, view))
     caption = (
@@ -239,6 +244,16 @@ def _panel(model, motion, frame, shapes, scene, view, has_caption: bool) -> str:
         f'<rect class="back" {size} rx="6"/><svg {size}>{"".join(parts)}</svg>'
         f"{caption if has_caption else ''}"
     )
+
+
+def _solids(view: View, frame: int, motion: Motion, shapes: Sequence[Shape]) -> str:
+    """Shapes, the nearer ones over the further ones."""
+    solids = [
+        Solid.seen(view.camera, world_vertices(motion, frame, shape), shape.mesh.triangles)
+        for shape in shapes
+    ]
+    order = painting_order(view.camera, solids)
+    return "".join(_solid(view, frame, solids[index], shapes[index]) for index in order)
 
 
 def _grid(view: View, frame: int, ground: float) -> str:

@@ -9,9 +9,11 @@ import mujoco
 import numpy as np
 
 from codesign.report.forces import LONGEST, NEGLIGIBLE, SiteForce
+from codesign.report.ground import ground_shapes
 from codesign.report.montage import ground_height, round_length, side_view, world_vertices
 from codesign.report.poses import Motion, base_body, body_poses, frame_times, interpolate
 from codesign.report.shapes import Shape, shapes_of
+from codesign.terrain.relief import Relief
 
 DIGITS = 5  # of a length [m] or a quaternion; a hundredth of a millimetre
 
@@ -22,6 +24,7 @@ def player_scene(
     q: np.ndarray,
     forces: Sequence[SiteForce],
     markers: Mapping[str, np.ndarray],
+    relief: Relief | None = None,
 ) -> dict:
     """Return the player's scene as plain lists and numbers.
 
@@ -31,13 +34,17 @@ def player_scene(
         q: configurations at the knots (K, nq), all finite.
         forces: what to draw as arrows.
         markers: named points of the world [m].
+        relief: the ground's shape; level by default.
     """
     times = frame_times(t)
     motion = body_poses(model, times, interpolate(model, t, q, times))
     shapes = shapes_of(model)
     low, high = _box_of(motion, shapes, markers)
     size = _robot_size(motion, shapes)
-    meshes, drawn = _instances(shapes)
+    blocks = ground_shapes(relief)
+    meshes, drawn = _instances([*shapes, *blocks])
+    for block in drawn[len(shapes) :]:
+        block["ground"] = True
     return {
         "times": _numbers(times),
         "bodies": model.nbody,
@@ -48,7 +55,7 @@ def player_scene(
         "arrows": [_arrow(model, force, size) for force in forces],
         "edges": _numbers(t),
         "markers": [{"name": name, "p": _numbers(at)} for name, at in markers.items()],
-        "ground": ground_height(motion, shapes),
+        "ground": ground_height(motion, shapes, relief),
         "grid": round_length(max(size / 3, float(np.hypot(*(high - low)[:2])) / 8)),
         "low": _numbers(low),
         "high": _numbers(high),

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codesign.errors import ProblemError
-from codesign.terrain.relief import Relief, simplified
+from codesign.terrain.relief import FLAT_NAME, Relief, simplified
 from codesign.tracing import evaluator
 from draft_core.backend import jax, jnp
 
@@ -48,7 +48,7 @@ class Terrain:
     def __post_init__(self) -> None:
         """Name what has no name."""
         if not self.name:
-            object.__setattr__(self, "name", "flat ground" if self.is_level else "uneven ground")
+            object.__setattr__(self, "name", FLAT_NAME if self.is_level else "uneven ground")
 
     @property
     def is_level(self) -> bool:

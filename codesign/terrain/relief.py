@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float64]
 
+FLAT_NAME = "flat ground"  # of the plane z = 0, of which nothing more need be known
 _MARGIN = 0.5  # of ground shown and simulated beyond the motion and the robot's size; [m]
 
 
@@ -63,6 +64,15 @@ class Relief:
     def is_stepped(self) -> bool:
         """Whether it consists of flat cells."""
         return self.height.shape == (len(self.x) - 1, len(self.y) - 1)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its arrays fit each other."""
+        places = (self.x, self.y)
+        if any(p.ndim != 1 or len(p) < 2 or not np.all(np.diff(p) > 0) for p in places):
+            return False
+        is_sampled = self.height.shape == (len(self.x), len(self.y))
+        return (is_sampled or self.is_stepped) and bool(np.all(np.isfinite(self.height)))
 
     @property
     def is_profile(self) -> bool:
@@ -121,14 +131,14 @@ def simplified(x: Vector, z: Vector, tolerance: float) -> NDArray[np.int64]:
 
 
 def relief_under(terrain: Ground, model: mujoco.MjModel, q: Vector) -> Relief | None:
-    """Return the ground under and around a motion; None for level ground.
+    """Return the ground under and around a motion; None for flat ground of that name.
 
     Args:
         terrain: the ground.
         model: the robot.
         q: configurations of the motion, (K, nq).
     """
-    if terrain.is_level:
+    if terrain.is_level and terrain.name == FLAT_NAME:
         return None
     data = mujoco.MjData(model)
     places = []

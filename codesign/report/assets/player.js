@@ -132,6 +132,7 @@
     context.fillStyle = colours.shadow;
     context.beginPath();
     for (const world of worlds) {
+      if (world.ground) continue;
       const faces = world.mesh.f;
       for (let i = 0; i < faces.length; i += 3) {
         const p = [0, 1, 2].map((k) => world.points[faces[i + k]]);
@@ -156,7 +157,7 @@
       const n = turn(rotation, [mesh.n[i], mesh.n[i + 1], mesh.n[i + 2]]);
       shades.push(0.58 + 0.14 * n[2] + 0.38 * Math.max(0, dot(n, light)));
     }
-    return { mesh, points, shades, colour: shape.c };
+    return { mesh, points, shades, colour: shape.c, ground: shape.ground };
   }
   function fillTriangle(a, b, c, sa, sb, sc, colour) {
     const area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
