@@ -50,7 +50,7 @@ class Plant:
 
     robot: Robot
     space: DesignSpace
-    terrain: Terrain = FLAT
+    terrain: Ground = FLAT
     source: tuple[tuple[str, bytes], ...] = ()
     motors: AvailableMotors | None = None
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from codesign.solve.driver import Transcription
     from codesign.solve.progress import ProgressFunction
     from codesign.solve.starts import Keyframe
-    from codesign.terrain import Terrain
+    from codesign.terrain import Ground
     from codesign.trajectory import Trajectory
 
 
@@ -66,7 +66,7 @@ class Problem:
     duration: float = 1.0
     knots: int = 16
     step_range: Sequence[float] = (0.2, 1.5)
-    terrain: Terrain | None = None
+    terrain: Ground | None = None
     integrator: str = "backward_euler"
     overrides: Mapping[str, Any] | str | Path | Sequence[Mapping[str, Any] | str | Path] | None = (
         None
