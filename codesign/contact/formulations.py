@@ -8,8 +8,9 @@ a in m or m/s, b in units of the robot's weight and a relaxation ε that tighten
     scholtes_knot      Σ ab ≤ ε, one sum over all contacts of a knot
     lin_fukushima      ab ≤ ε²  and  (a + ε)(b + ε) ≥ ε², that is ab + ε (a + b) ≥ 0; of each pair
                        the side that is a row may go down to −ε (Lin and Fukushima 2003)
-    fischer_burmeister √(a² + b² + 2δ²) − a − b = 0, that is ab = δ², a + b > 0, with 6 δ² = ε
-                       (Fischer 1992; smoothed as by Kanzow 1996)
+    fischer_burmeister √(a² + b² + 2δ²) − a − b ≥ 0, that is ab ≤ δ² for a, b ≥ 0, with 6 δ² = ε
+                       (Fischer 1992; smoothed as by Kanzow 1996, whose equation = 0 would forbid
+                       a = 0 and with it every task that states a gap of 0)
     l1_penalty         ab free; Σ ab / ε enters the objective (`codesign.nlp.penalty`)
 
 All but `lin_fukushima` and `l1_penalty` imply Σ ab ≤ ε for each contact, which is what an answer is
@@ -175,7 +176,7 @@ FORMULATIONS: dict[str, Formulation] = {
         Formulation(
             "fischer_burmeister",
             _fischer_burmeister,
-            (PairRows("complementarity", "pair", lower=0.0, is_product=False),),
+            (PairRows("complementarity", "pair", lower=0.0, upper=np.inf, is_product=False),),
         ),
         Formulation("l1_penalty", _per_contact, _CONTACT_ROWS, is_penalty=True),
     )

@@ -12,10 +12,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from codesign.nlp import ElasticProgram
 from codesign.solve.ipopt import Ipopt, Point, StageResult, StopRequest, Vector
+from codesign.solve.modes import ModeBounds
 from codesign.solve.progress import Progress, ProgressFunction
 from codesign.solve.status import SolveStatus
+from codesign.solve.uno import Uno
 
 RELAXATIONS = (1e-2, 1e-3, 1e-4)
 _NO_STRETCH = 1e-5  # a task stretched less than this is met; scaled
@@ -29,11 +33,17 @@ class Solvers:
         program: for the objective.
         elastic: for feasibility.
         softened: the elastic form itself.
+        later: for the objective after its first stage; None makes no difference.
+        keeps_multipliers: whether those stages begin with the multipliers of the one before.
+        modes: how bounds narrow in a last stage with contact modes held; None has none.
     """
 
-    program: Ipopt
-    elastic: Ipopt
+    program: Ipopt | Uno
+    elastic: Ipopt | Uno
     softened: ElasticProgram
+    later: Ipopt | Uno | None = None
+    keeps_multipliers: bool = False
+    modes: ModeBounds | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,7 @@ class Path:
 
     Attributes:
         stages: every stage that was run.
-        point: where it ended.
+        point: where it ended; with multipliers where that is the end of an objective's stage.
         stopped: why it was stopped from outside, None when it was not.
         is_impossible: whether a feasibility stage converged without meeting the task.
         is_feasible: whether the point meets the task though the objective's last stage failed.
@@ -79,6 +89,7 @@ class _Walk:
     report: ProgressFunction
     began: float
     stages: list[Stage]
+    previous: Point | None = None
 
     def stopped(self, x: Vector) -> Path:
         """Return the path of a solve that was stopped from outside."""
@@ -100,9 +111,30 @@ class _Walk:
             softened = self.solvers.softened
             solver, bounds = self.solvers.elastic, softened.bounds(self.bounds)
             start = softened.start(x, parameters)
-        result = solver.run(Point(start), bounds, parameters, self.stop, tell)
+        begin = Point(start)
+        if phase == "objective" and self.previous is not None:
+            solver = self.solvers.later or solver
+            if self.solvers.keeps_multipliers:
+                begin = Point(start, self.previous.lam_x, self.previous.lam_g)
+        result = solver.run(begin, bounds, parameters, self.stop, tell)
         self.stages.append(Stage(phase, relaxation, result))
+        if phase == "objective" and result.converged:
+            self.previous = result.point
         return result
+
+    def hold_modes(self, point: Point, relaxation: float) -> Point:
+        """Return the point of a last stage with contact modes held, the given one if it fails."""
+        if self.solvers.modes is None or self.stop:
+            return point
+        upper, rows = self.solvers.modes(point.x, self.bounds[1])
+        bounds = (self.bounds[0], upper)
+        start = Point(np.clip(point.x, *bounds))
+        result = self.solvers.program.run(
+            start, bounds, (relaxation, 1.0), self.stop, lambda *_: None, rows
+        )
+        stage = Stage("objective", relaxation, result)
+        self.stages.insert(len(self.stages) - (not result.converged), stage)
+        return result.point if result.converged else point
 
 
 def follow(
@@ -129,6 +161,7 @@ def follow(
     """
     walk = _Walk(solvers, bounds, stop, report, began, [])
     x, is_feasible = start.x, start_is_feasible
+    point = start
     for relaxation in relaxations:
         if not is_feasible:
             easier = walk.run("feasibility", relaxation, x)
@@ -152,5 +185,7 @@ def follow(
         if not result.converged:
             kept = Point(x) if is_feasible else result.point
             return Path(tuple(walk.stages), kept, is_feasible=is_feasible)
-        x, is_feasible = result.point.x, True
-    return Path(tuple(walk.stages), Point(x))
+        point, is_feasible = result.point, True
+        x = point.x
+    point = walk.hold_modes(point, relaxations[-1])
+    return Path(tuple(walk.stages), point)

@@ -14,11 +14,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.nlp import ElasticProgram, JointProgram, NonlinearProgram
+from codesign.nlp import ElasticProgram, JointProgram, NonlinearProgram, PenaltyProgram
 from codesign.solve.status import SolveStatus
 
 Vector = NDArray[np.float64]
-AnyProgram = NonlinearProgram | JointProgram | ElasticProgram
+AnyProgram = NonlinearProgram | JointProgram | ElasticProgram | PenaltyProgram
 IterationFunction = Callable[[int, float, float], None]
 
 
@@ -109,19 +109,20 @@ def violation(g: Vector, lower: Vector, upper: Vector) -> float:
     return float(np.max(np.maximum(np.maximum(lower - g, g - upper), 0.0)))
 
 
-class _Monitor(ca.Callback):
+class Monitor(ca.Callback):
     """Watches iterations: reports, keeps the least infeasible point and stops on request."""
 
     def __init__(self, program: AnyProgram) -> None:
         ca.Callback.__init__(self)
         self._n, self._m = program.size, len(program.lower)
-        self._lower, self._upper = program.lower, program.upper
+        self._lower, self.upper = program.lower, program.upper
         self.stop = StopRequest()
         self.report: IterationFunction = lambda iteration, objective, violation: None
         self.reset()
         self.construct("monitor", {})
 
     def reset(self) -> None:
+        """Forget what was watched."""
         self.iteration = 0
         self.best_violation = float("inf")
         self.best_objective = float("inf")
@@ -129,26 +130,32 @@ class _Monitor(ca.Callback):
         self.failure: Exception | None = None
 
     def get_n_in(self) -> int:
+        """Return CasADi's number of inputs."""
         return ca.nlpsol_n_out()
 
     def get_n_out(self) -> int:
+        """Return CasADi's number of outputs."""
         return 1
 
     def get_name_in(self, i: int) -> str:
+        """Return the name of an input."""
         return ca.nlpsol_out(i)
 
     def get_name_out(self, i: int) -> str:
+        """Return the name of the output."""
         return "ret"
 
     def get_sparsity_in(self, i: int) -> ca.Sparsity:
+        """Return the shape of an input."""
         sizes = {"x": self._n, "lam_x": self._n, "g": self._m, "lam_g": self._m, "f": 1}
         sizes["lam_p"] = 2
         return ca.Sparsity.dense(sizes[ca.nlpsol_out(i)], 1)
 
     def eval(self, arg: Any) -> list[float]:
+        """Watch one iteration; return 1 to stop."""
         values = dict(zip([ca.nlpsol_out(i) for i in range(len(arg))], arg, strict=True))
         f = float(values["f"])
-        worst = violation(np.array(values["g"]).ravel(), self._lower, self._upper)
+        worst = violation(np.array(values["g"]).ravel(), self._lower, self.upper)
         tolerance = 1e-6
         better = worst < min(self.best_violation, np.inf) and self.best_violation > tolerance
         if better or (worst <= tolerance and f < self.best_objective):
@@ -168,7 +175,7 @@ class Ipopt:
     def __init__(self, program: AnyProgram, options: dict[str, Any]) -> None:
         """Args: the program, and IPOPT's own options by their names."""
         self._program = program
-        self._monitor = _Monitor(program)
+        self._monitor = Monitor(program)
         settings = {
             "ipopt": {"print_level": 0, "sb": "yes", **options},
             "print_time": False,
@@ -185,6 +192,7 @@ class Ipopt:
         parameters: tuple[float, float],
         stop: StopRequest,
         report: IterationFunction,
+        upper: Vector | None = None,
     ) -> StageResult:
         """Solve one stage.
 
@@ -194,17 +202,19 @@ class Ipopt:
             parameters: (ε, σ), see `NonlinearProgram`.
             stop: asked every iteration.
             report: called every iteration with (iteration, objective, violation).
+            upper: upper bounds of g where they are not the program's own.
         """
         monitor, program = self._monitor, self._program
         monitor.reset()
         monitor.stop, monitor.report = stop, report
+        monitor.upper = program.upper if upper is None else upper
         arguments: dict[str, Any] = {
             "x0": start.x,
             "p": list(parameters),
             "lbx": bounds[0],
             "ubx": bounds[1],
             "lbg": program.lower,
-            "ubg": program.upper,
+            "ubg": monitor.upper,
         }
         if start.lam_x is not None:
             arguments |= {"lam_x0": start.lam_x, "lam_g0": start.lam_g}
@@ -216,7 +226,7 @@ class Ipopt:
         stats = self._solver.stats()
         point = Point(*(np.array(result[k]).ravel() for k in ("x", "lam_x", "lam_g")))
         status = stats["return_status"]
-        final = violation(np.array(result["g"]).ravel(), program.lower, program.upper)
+        final = violation(np.array(result["g"]).ravel(), program.lower, monitor.upper)
         if status == "User_Requested_Stop" and monitor.best is not None:
             point, final = Point(monitor.best), monitor.best_violation
         timings = {k[7:]: v for k, v in stats.items() if k.startswith("t_wall_nlp")}

@@ -1,0 +1,181 @@
+"""Which way to state complementarity, and which solver settings, solve the contact studies best?
+
+Every candidate differs from the default in one thing. A success is what the audit calls one,
+whatever was solved: the sum of a contact's products, scaled, is at most 1e-4, recomputed from the
+motion. Iterations are the measure; wall times are of one process on whatever machine it ran on.
+
+    python -m benchmarks.formulations [--quick] [--seeds N] [--studies A B] [--candidates A B]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import OUT, Settings, median, record, show
+from codesign.problem import Problem
+from codesign.solve.driver import solve
+from codesign.solve.homotopy import RELAXATIONS
+from codesign.solve.strategy import DEFAULT, Strategy
+from problems import registry
+
+STUDIES: Mapping[str, Mapping[str, Any]] = {
+    "hexapod": {},
+    "biped_flat": {},
+    "biped_step": {},
+    "quadruped_torque": {},
+}
+_SMALL = {"hexapod": {"knots": 4, "distance": 0.1}}  # of the quick run
+LIMIT = 120.0  # [s] that a solve may take
+_WARM = (
+    ("warm_start_init_point", "yes"),
+    ("mu_strategy", "monotone"),
+    ("mu_init", 1e-4),
+    ("warm_start_bound_push", 1e-6),
+    ("warm_start_mult_bound_push", 1e-6),
+    ("warm_start_slack_bound_push", 1e-6),
+)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A strategy and the relaxations it passes through."""
+
+    strategy: Strategy = DEFAULT
+    relaxations: tuple[float, ...] = RELAXATIONS
+
+
+CANDIDATES: dict[str, Candidate] = {
+    "scholtes_contact": Candidate(),
+    "scholtes_pair": Candidate(Strategy("scholtes_pair")),
+    "scholtes_knot": Candidate(Strategy("scholtes_knot")),
+    "lin_fukushima": Candidate(Strategy("lin_fukushima"), (*RELAXATIONS, 5e-7)),
+    "fischer_burmeister": Candidate(Strategy("fischer_burmeister")),
+    "l1_penalty": Candidate(Strategy("l1_penalty")),
+    "longer": Candidate(relaxations=(1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)),
+    "wider": Candidate(relaxations=(1e-1, 1e-2, 1e-3, 1e-4)),
+    "shorter": Candidate(relaxations=(1e-2, 1e-4)),
+    "at_once": Candidate(relaxations=(1e-4,)),
+    "monotone": Candidate(Strategy(options=(("mu_strategy", "monotone"),))),
+    "probing": Candidate(Strategy(options=(("mu_oracle", "probing"),))),
+    "loqo": Candidate(Strategy(options=(("mu_oracle", "loqo"),))),
+    "unscaled": Candidate(Strategy(options=(("nlp_scaling_method", "none"),))),
+    "small_mu": Candidate(
+        Strategy(later=(("mu_strategy", "monotone"), ("mu_init", 1e-3))),
+    ),
+    "warm": Candidate(Strategy(later=_WARM, keeps_multipliers=True)),
+    "held_modes": Candidate(Strategy(fixes_modes=True)),
+    "spral": Candidate(Strategy(options=(("linear_solver", "spral"),))),
+    "uno": Candidate(Strategy(solver="uno")),
+}
+_QUICK = ("scholtes_contact", "scholtes_knot")
+_COLUMNS = {
+    "solved": "solved",
+    "objective": "objective",
+    "iterations": "iterations",
+    "seconds": "seconds",
+}
+
+
+@dataclass(frozen=True)
+class _Asked:
+    settings: Settings
+    studies: tuple[str, ...]
+    candidates: tuple[str, ...]
+    limit: float
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmark."""
+    asked = _asked(arguments)
+    results: dict[str, Any] = {}
+    for study in asked.studies:
+        kind = registry()[study].load()
+        problem = kind(**(_SMALL.get(study, {}) if asked.settings.quick else STUDIES[study]))
+        results[study] = _compared(study, problem, asked)
+        record("formulations", asked.settings, {"limit_s": asked.limit, "studies": results})
+
+
+def _compared(study: str, problem: Problem, asked: _Asked) -> dict[str, Any]:
+    """Solve one study in every way, print the table and return it."""
+    problem.transcription  # noqa: B018  built before the clock runs
+    found: dict[str, Any] = {}
+    for name in asked.candidates:
+        rows = [_row(problem, name, seed, asked.limit) for seed in range(asked.settings.seeds)]
+        found[name] = {"rows": rows, **_summary(rows)}
+        told = found[name]
+        print(f"  {study} {name}: {told['solved']}/{len(rows)}", flush=True)
+    seeds = asked.settings.seeds
+    table = [
+        [name, f"{row['solved']}/{seeds}", row["objective"], row["iterations"], row["seconds"]]
+        for name, row in found.items()
+    ]
+    show(f"{study}, {seeds} random starts each", ["", *_COLUMNS.values()], table)
+    return found
+
+
+def _summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return successes, median objective of those, and median effort of all."""
+    return {
+        "solved": sum(row["success"] for row in rows),
+        "objective": median([row["objective"] for row in rows if row["success"]]),
+        "iterations": median([row["iterations"] for row in rows]),
+        "seconds": median([row["seconds"] for row in rows]),
+    }
+
+
+def _row(problem: Problem, name: str, seed: int, limit: float) -> dict[str, Any]:
+    candidate = CANDIDATES[name]
+    solution = solve(
+        problem,
+        seed=seed,
+        time_limit=limit,
+        relaxations=candidate.relaxations,
+        solver=candidate.strategy.solver,
+        strategy=candidate.strategy,
+        progress=lambda progress: None,
+    )
+    return {
+        "seed": seed,
+        "success": solution.success,
+        "status": str(solution.status),
+        "message": solution.message,
+        "objective": solution.objective,
+        "iterations": solution.iterations,
+        "seconds": sum(phase.seconds for phase in solution.phases),
+        "complementarity": solution.audit.max_complementarity,
+        "violation": solution.audit.max_violation,
+        "phases": [
+            (phase.phase, phase.relaxation, phase.iterations, phase.status)
+            for phase in solution.phases
+        ],
+    }
+
+
+def _asked(arguments: Sequence[str] | None) -> _Asked:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="smallest sizes; proves nothing")
+    parser.add_argument("--seeds", type=int, help="random starts (4 by default)")
+    parser.add_argument("--out", type=Path, default=OUT, help=f"folder of the JSON ({OUT})")
+    parser.add_argument("--studies", nargs="+", choices=tuple(STUDIES))
+    parser.add_argument("--candidates", nargs="+", choices=tuple(CANDIDATES))
+    parser.add_argument("--limit", type=float, default=LIMIT, help=f"[s] of a solve ({LIMIT:g})")
+    given = parser.parse_args(arguments)
+    studies = tuple(given.studies or (("hexapod",) if given.quick else STUDIES))
+    candidates = tuple(given.candidates or (_QUICK if given.quick else _runnable()))
+    seeds = given.seeds or (1 if given.quick else 4)
+    return _Asked(Settings(given.quick, seeds, given.out), studies, candidates, given.limit)
+
+
+def _runnable() -> list[str]:
+    """Return all candidates; SPRAL only where OpenMP is set as it needs, before Python starts."""
+    has_spral = os.environ.get("OMP_CANCELLATION", "").upper() == "TRUE"
+    return [name for name in CANDIDATES if name != "spral" or has_spral]
+
+
+if __name__ == "__main__":
+    main()

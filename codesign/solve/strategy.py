@@ -1,0 +1,100 @@
+"""How a program is solved: formulation, solver, its options, and what later stages inherit.
+
+The default is what won `python -m benchmarks.formulations`; see
+docs/decisions/0005-complementarity-formulation.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from codesign.contact import formulation_named
+from codesign.errors import SolverError
+from codesign.nlp import JointProgram, NonlinearProgram, PenaltyProgram, elastic, penalised
+from codesign.solve.homotopy import Solvers
+from codesign.solve.ipopt import AnyProgram, Ipopt
+from codesign.solve.modes import mode_bounds
+from codesign.solve.uno import Uno
+
+SOLVERS = ("ipopt", "uno")
+_ELSEWHERE = ("knitro", "snopt", "worhp", "madnlp", "conopt", "blocksqp")
+_UNFIT = {
+    "fatrop": "it does not converge on programs whose stages share design variables",
+    "sleqp": "it is not tried",
+    "alpaqa": "it is not tried",
+    "bonmin": "it is IPOPT with integers",
+    "sqpmethod": "it is not tried",
+}
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """How a program is solved.
+
+    Attributes:
+        formulation: of complementarity, one of `codesign.contact.FORMULATIONS`.
+        solver: one of `SOLVERS`.
+        options: IPOPT's own options by their names, over the project's.
+        later: the same for the objective's stages after the first, over `options`; None makes no
+            difference between stages.
+        keeps_multipliers: whether those stages begin with the multipliers of the one before.
+        fixes_modes: whether a last stage holds the contacts that are open open, and the closed
+            ones closed.
+    """
+
+    formulation: str = "scholtes_contact"
+    solver: str = "ipopt"
+    options: tuple[tuple[str, Any], ...] = ()
+    later: tuple[tuple[str, Any], ...] | None = None
+    keeps_multipliers: bool = False
+    fixes_modes: bool = False
+
+    def bind(self, program: NonlinearProgram | JointProgram, options: Mapping[str, Any]) -> Solvers:
+        """Return solvers of a program and of its elastic form.
+
+        Args:
+            program: stated in this strategy's formulation.
+            options: IPOPT's options unless this strategy has others.
+        """
+        require_solver(self.solver)
+        softened = elastic(program)
+        ours: NonlinearProgram | JointProgram | PenaltyProgram = program
+        if formulation_named(self.formulation).is_penalty and isinstance(program, NonlinearProgram):
+            ours = penalised(program)
+        first = dict(options) | dict(self.options)
+        return Solvers(
+            self._solver(ours, first),
+            self._solver(softened, first),
+            softened,
+            later=None if self.later is None else self._solver(ours, first | dict(self.later)),
+            keeps_multipliers=self.keeps_multipliers,
+            modes=mode_bounds(program)
+            if self.fixes_modes and isinstance(program, NonlinearProgram)
+            else None,
+        )
+
+    def _solver(self, program: AnyProgram, options: Mapping[str, Any]) -> Ipopt | Uno:
+        if self.solver == "uno":
+            return Uno(program, options["tol"], options["max_iter"])
+        return Ipopt(program, dict(options))
+
+
+DEFAULT = Strategy()
+
+
+def require_solver(name: str) -> None:
+    """Refuse a solver that cannot be used here.
+
+    Raises:
+        SolverError: saying why, and which can.
+    """
+    if name in SOLVERS:
+        return
+    here = f"here are: {', '.join(SOLVERS)}"
+    if name in _ELSEWHERE:
+        raise SolverError(f"solver '{name}' is not installed; {here}")
+    if name in _UNFIT:
+        raise SolverError(f"solver '{name}' is not offered: {_UNFIT[name]}; {here}")
+    raise SolverError(f"solver is {name!r}, which is none; {here}")
