@@ -19,8 +19,10 @@ import typer
 from codesign.errors import CodesignError, ProblemError, SolutionError
 
 if TYPE_CHECKING:
+    from codesign.motor_library import MotorChoice
     from codesign.problem import Problem
     from codesign.solution import Solution
+    from codesign.tasks import Tasks, TasksSolution
 
 app = typer.Typer(
     add_completion=False,
@@ -60,10 +62,24 @@ def solve_command(
         Path | None, typer.Option(help="Result folder, replaced; default out/NAME.")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the path alone.")] = False,
+    alone: Annotated[
+        bool,
+        typer.Option(
+            "--specialists", help="Of tasks that share a design: also solve each task alone."
+        ),
+    ] = False,
+    choose: Annotated[
+        bool,
+        typer.Option(
+            "--choose-motor", help="Then solve with the smallest real motor, into DIR-motor."
+        ),
+    ] = False,
+    solver: Annotated[str, typer.Option(help="ipopt, or uno for a second opinion.")] = "ipopt",
 ) -> None:
     """Solve a problem; the last line printed is the path of the report.
 
-    --set takes the problem's options, e.g. --set beta=1.0.
+    --set takes the problem's options, e.g. --set beta=1.0; those of one task of several as
+    --set step.knots=31.
     """
     from codesign.problem_source import make_problem, problem_class
     from codesign.result_folder import check_result_folder
@@ -73,15 +89,31 @@ def solve_command(
     task = make_problem(kind, given)
     folder = out if out is not None else Path("out") / _folder_name(problem, kind)
     check_result_folder(folder)
+    _require_tasks(task, alone)
+    motor_folder = _motor_folder(task, folder) if choose else None
+    choice = None
     with _user_code(task):
-        solution = _solve(task, seed, starts, jobs, time_limit, quiet)
-    command = _command_again(problem, seed, starts, time_limit, given, out)
+        solution = _solve(task, seed, starts, jobs, time_limit, quiet, solver)
+        if alone:
+            solution = _beside_specialists(task, solution, seed, starts, jobs, time_limit)
+        if choose and solution.success:
+            choice = _with_real_motor(task, solution, time_limit, quiet)
+            solution = choice.continuous
+    command = _command_again(problem, seed, starts, time_limit, given, out, alone)
+    command += " --choose-motor" if choose else ""
+    command += f" --solver {solver}" if solver != "ipopt" else ""
     for note in _saved(solution, folder, command):
         _warn(note)
+    chosen = choice if choice is not None and choice.success else None
+    if chosen is not None and motor_folder is not None:
+        for note in _saved(chosen.solution, motor_folder, command):
+            _warn(note)
     if not quiet:
         _say(f"{_summary(solution)}\n{_replay_note(folder)}")
+        if chosen is not None and motor_folder is not None:
+            _say(str(motor_folder / "report.html"))
     _say(str(folder / "report.html"))
-    if not solution.success:
+    if not solution.success or (choice is not None and chosen is None):
         raise typer.Exit(1)
 
 
@@ -105,12 +137,12 @@ def refine_command(
     The problem is read again from its file. What was refined before goes on from its finest mesh.
     Exit status 1 where the thresholds were not reached; the finest solution is written then too.
     """
-    from codesign import load
     from codesign.result_folder import check_result_folder
     from codesign.solve.refine import problem_of
+    from codesign.storage import load_solution
 
     check_result_folder(out)
-    coarse = load(folder)
+    coarse = load_solution(folder)
     stated = {"change": change, "energy": energy, "most_knots": most_knots}
     given = {name: value for name, value in stated.items() if value is not None}
     options: dict[str, Any] = given | {"time_limit": time_limit}
@@ -150,9 +182,9 @@ def export_command(
     out: Annotated[Path, typer.Option(help="Folder to write the robot to.")],
 ) -> None:
     """Write the robot of a saved solution as MJCF."""
-    from codesign import load
+    from codesign.storage import load_solution
 
-    solution = load(folder)
+    solution = load_solution(folder)
     if not solution.success:
         _warn(f"this solution is no success ({solution.message}); exported as it is")
     _say(str(solution.export(out) / "robot.xml"))
@@ -163,9 +195,9 @@ def replay_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that a solve wrote.")],
 ) -> None:
     """Simulate a saved solution's plan in MuJoCo under feedback; writes DIR/replay.json."""
-    from codesign import load
+    from codesign.storage import load_solution
 
-    result = load(folder).replay()
+    result = load_solution(folder).replay()
     try:
         result.save(folder / "replay.json")
     except OSError as error:
@@ -247,13 +279,17 @@ class _InterruptedSaving(Exception):
     """Ctrl-C while a result was written; says what the folder holds now."""
 
 
-def _saved(solution: Solution, folder: Path, command: str) -> tuple[str, ...]:
+def _saved(solution: Solution | TasksSolution, folder: Path, command: str) -> tuple[str, ...]:
     """Save a solution and return what could not be drawn of it."""
     from codesign.storage import save
+    from codesign.tasks import TasksSolution
+    from codesign.tasks.storage import save_tasks
     from draft_core.swap import identity
 
     before = identity(folder)
     try:
+        if isinstance(solution, TasksSolution):
+            return save_tasks(solution, folder, command)
         return save(solution, folder, command)
     except KeyboardInterrupt:
         after = identity(folder)
@@ -318,10 +354,66 @@ def _folder_name(source: str, kind: type) -> str:
     return kind.__name__.lower() if ".py" in source else source
 
 
+def _require_tasks(task: Problem | Tasks, alone: bool) -> None:
+    from codesign.tasks import Tasks
+
+    if alone and not isinstance(task, Tasks):
+        raise ProblemError(
+            f"--specialists is for tasks that share a design, and {type(task).__name__} is one "
+            "problem; leave it out"
+        )
+
+
+def _beside_specialists(
+    task: Any, solution: Any, seed: int, starts: int, jobs: int, time_limit: float | None
+) -> Any:
+    """Return the answer of several tasks together with what each reaches alone."""
+    from dataclasses import replace
+
+    from codesign.tasks import specialists
+
+    found = specialists(
+        task, seed, shared=solution, starts=starts, jobs=jobs, time_limit=time_limit
+    )
+    return replace(solution, specialists=found)
+
+
+def _motor_folder(task: Problem | Tasks, folder: Path) -> Path:
+    """Return where the answer with a real motor goes, checked like any result folder."""
+    from codesign.motor_library.choice import require_choice
+    from codesign.result_folder import check_result_folder
+
+    require_choice(task)
+    place = folder.resolve()
+    beside = folder.parent / f"{place.name}-motor" if folder.name else Path(f"{place}-motor")
+    check_result_folder(beside)
+    return beside
+
+
+def _with_real_motor(
+    task: Any, solution: Any, time_limit: float | None, quiet: bool
+) -> MotorChoice:
+    """Return the choice of a motor for an answer."""
+    from codesign.motor_library import choose_motor
+
+    options: dict[str, Any] = {"time_limit": time_limit}
+    if quiet:
+        options["progress"] = lambda progress: None
+    return choose_motor(task, solution, **options)
+
+
 def _solve(
-    task: Problem, seed: int, starts: int, jobs: int, time_limit: float | None, quiet: bool
-) -> Solution:
+    task: Problem | Tasks,
+    seed: int,
+    starts: int,
+    jobs: int,
+    time_limit: float | None,
+    quiet: bool,
+    solver: str,
+) -> Solution | TasksSolution:
     options: dict[str, Any] = {"seed": seed, "time_limit": time_limit}
+    if solver != "ipopt":
+        options["solver"] = solver
     if starts != 1:
         options |= {"starts": starts, "jobs": jobs}
     if quiet:
@@ -330,7 +422,7 @@ def _solve(
 
 
 @contextlib.contextmanager
-def _user_code(task: Problem) -> Iterator[None]:
+def _user_code(task: Problem | Tasks) -> Iterator[None]:
     """Tell an error that a user's objective or constraint raises by its line in their file."""
     import inspect
 
@@ -352,12 +444,14 @@ def _command_again(
     time_limit: float | None,
     settings: Sequence[str],
     out: Path | None,
+    alone: bool,
 ) -> str:
     words = ["codesign", "solve", problem, "--seed", str(seed)]
     words += ["--starts", str(starts)] if starts != 1 else []
     words += ["--time-limit", f"{time_limit:g}"] if time_limit is not None else []
     for setting in settings:
         words += ["--set", setting]
+    words += ["--specialists"] if alone else []
     words += ["--out", str(out)] if out is not None else []
     return shlex.join(words)
 
@@ -372,9 +466,8 @@ def _replay_note(folder: Path) -> str:
     return "note: in MuJoCo's own simulation this plan does not arrive; see Replay in the report\n"
 
 
-def _summary(solution: Solution) -> str:
+def _summary(solution: Solution | TasksSolution) -> str:
     """Verdict, design and effort of a solve, for a terminal."""
-    from codesign.solve.refine import mesh_rows
     from codesign.solve.starts_record import sentence
 
     verdict = str(solution.status).replace("_", " ")
@@ -391,11 +484,30 @@ def _summary(solution: Solution) -> str:
         f"complementarity {solution.audit.max_complementarity:.1e}",
         f"{solution.iterations} iterations, {solution.wall_s:.1f} s, "
         f"of which building {solution.build_s:.1f} s",
-        *([_columns(mesh_rows(solution.mesh))] if solution.mesh else []),
+        *_parts_of(solution),
         *(f"note: {note}" for note in solution.notes),
         *([sentence(solution.starts)] if solution.starts else []),
     ]
     return "\n".join(lines)
+
+
+def _parts_of(solution: Solution | TasksSolution) -> list[str]:
+    """Return the tables of meshes, or of tasks and what sharing a design costs them."""
+    from codesign.solve.refine import mesh_rows
+    from codesign.tasks import TasksSolution
+    from codesign.tasks.sharing import design_rows, price_table
+
+    if not isinstance(solution, TasksSolution):
+        return [_columns(mesh_rows(solution.mesh))] if solution.mesh else []
+    rows = [
+        [name, str(task.status).replace("_", " "), f"{task.objective:.6g}", f"{task.t[-1]:.4g} s"]
+        for name, task in solution.tasks.items()
+    ]
+    tables = [[["task", "status", "objective", "duration"], *rows]]
+    if solution.specialists:
+        tables.append(price_table(solution, solution.specialists))
+        tables.append(design_rows(solution, solution.specialists))
+    return [text for table in tables for text in ("", _columns(table))]
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> str:

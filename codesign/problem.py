@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from codesign.errors import ProblemError
+from codesign.options import is_plain, option_names
 
 if TYPE_CHECKING:
     from codesign.constraints import Constraint
@@ -52,13 +53,14 @@ class Problem:
         duration: longest duration of the motion; [s].
         knots: number of knots, at least 2.
         step_range: shortest and longest time step as multiples of duration / (knots − 1).
+        step_turn: furthest that a hinge or the base may turn in one step; None for any turn; [rad].
         terrain: ground under the contact points; None is level ground at height 0.
         overrides: what the robot's parameters.yaml is to say otherwise: a mapping, an override file
             (looked up as `robot` is), or several, later ones winning.
         motors: motors that can be bought; the largest one's torque and speed bound the motion, and
             `codesign.motor_library.carries_motors` says what they ask of a body.
         motor: the one of them to build with, by name; empty lets the torque decide.
-        integrator: 'backward_euler', or 'implicit_midpoint' for robots without contact points.
+        integrator: 'implicit_midpoint', second order, or 'backward_euler', first order.
     """
 
     robot: str | Path = ""
@@ -66,6 +68,7 @@ class Problem:
     duration: float = 1.0
     knots: int = 16
     step_range: Sequence[float] = (0.2, 1.5)
+    step_turn: float | None = None
     terrain: Ground | None = None
     integrator: str = "backward_euler"
     overrides: Mapping[str, Any] | str | Path | Sequence[Mapping[str, Any] | str | Path] | None = (
@@ -104,22 +107,13 @@ class Problem:
     @classmethod
     def option_names(cls) -> tuple[str, ...]:
         """Return the names that the constructor accepts."""
-        names: dict[str, None] = {}
-        for base in reversed(cls.__mro__[:-1]):
-            for name in (*inspect.get_annotations(base), *vars(base)):
-                value = inspect.getattr_static(cls, name, None)
-                is_member = callable(value) or isinstance(
-                    value, property | classmethod | staticmethod | cached_property
-                )
-                if not name.startswith("_") and not is_member:
-                    names[name] = None
-        return tuple(names)
+        return option_names(cls)
 
     @property
     def options(self) -> dict[str, Any]:
         """Values of all plain options (numbers, strings, lists), for the record of a solution."""
         plain = {name: getattr(self, name) for name in self.option_names()}
-        return {n: v for n, v in plain.items() if n not in self._settings and _is_plain(v)}
+        return {n: v for n, v in plain.items() if n not in self._settings and is_plain(v)}
 
     def objective(self, traj: Trajectory) -> Any:
         """Return the number to minimise; zero asks for any feasible motion."""
@@ -203,6 +197,8 @@ class Problem:
         max_iterations: int = 1000,
         relaxations: Sequence[float] = (1e-2, 1e-3, 1e-4),
         progress: ProgressFunction | None = None,
+        guess: str | None = None,
+        solver: str = "ipopt",
     ) -> Solution:
         """Find design and motion together; see `codesign.solve.solve` for the arguments.
 
@@ -221,6 +217,8 @@ class Problem:
             max_iterations=max_iterations,
             relaxations=relaxations,
             progress=progress,
+            guess=guess,
+            solver=solver,
         )
         return replace(found, task=copy(self))
 
@@ -228,12 +226,6 @@ class Problem:
 _BUILT = ("plant", "transcription")  # cached properties
 _MOST_KNOTS = 5000
 _INTEGRATORS = ("backward_euler", "implicit_midpoint")  # named here to keep the import light
-
-
-def _is_plain(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return all(_is_plain(item) for item in value)
-    return isinstance(value, bool | int | float | str) or value is None
 
 
 def _check_options(problem: Problem) -> None:
@@ -256,6 +248,11 @@ def _check_options(problem: Problem) -> None:
         raise ProblemError(
             f"{name}: step_range starts at {steps[0]:g}, so that steps cannot fit the duration; "
             "start it at 1 or less"
+        )
+    turn = problem.step_turn
+    if turn is not None and not (_is_number(turn) and turn > 0):
+        raise ProblemError(
+            f"{name}: step_turn is {turn!r}; it must be a positive number of radians, or None"
         )
     if problem.integrator not in _INTEGRATORS:
         raise ProblemError(

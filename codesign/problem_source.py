@@ -21,10 +21,11 @@ from codesign.errors import CodesignError, ProblemError
 if TYPE_CHECKING:
     from codesign.problem import Problem
     from codesign.solution import Solution
+    from codesign.tasks import Tasks
 
 
-def problem_class(source: str) -> type[Problem]:
-    """Return the problem class that `source` names.
+def problem_class(source: str) -> type[Any]:
+    """Return the class that `source` names: of a `Problem`, or of `Tasks`.
 
     Args:
         source: name of a shipped problem ("hexapod"), or "path/to/file.py:Class"; the class may
@@ -124,14 +125,15 @@ def is_from(error: BaseException, path: Path) -> bool:
     return any(f.filename == str(path) for f in traceback.extract_tb(error.__traceback__))
 
 
-def _class_of(module: ModuleType, name: str, path: str) -> type[Problem]:
+def _class_of(module: ModuleType, name: str, path: str) -> type[Any]:
     from codesign.problem import Problem
+    from codesign.tasks import Tasks
 
     found = {
         key: value
         for key, value in vars(module).items()
         if inspect.isclass(value)
-        and issubclass(value, Problem)
+        and issubclass(value, Problem | Tasks)
         and value.__module__ == module.__name__
     }
     listed = f"It has: {', '.join(found)}" if found else "It has none: subclass codesign.Problem"
@@ -144,24 +146,58 @@ def _class_of(module: ModuleType, name: str, path: str) -> type[Problem]:
     return found[name]
 
 
-def make_problem(kind: type[Problem], settings: Iterable[str]) -> Problem:
-    """Return the problem with ``key=value`` options set.
+def make_problem(kind: type[Any], settings: Iterable[str]) -> Any:
+    """Return the problem, or the tasks, with ``key=value`` options set.
+
+    Of tasks, ``task.key=value`` sets an option of one.
 
     Raises:
         ProblemError: an option does not exist, its value is of the wrong kind, or the class is
             not written so that it can be solved.
     """
+    from codesign.tasks import Tasks
+
     _check_members(kind)
-    options = {}
-    for setting in settings:
-        key, value = parse_setting(setting)
-        options[key] = _checked(kind, key, value, setting)
+    parsed = [(*parse_setting(setting), setting) for setting in settings]
+    if issubclass(kind, Tasks):
+        bare = _made(kind, {})
+        for task in bare.problems.values():
+            _check_members(type(task))
+        return _made(kind, _options_of_tasks(bare, parsed))
+    return _made(kind, {key: _checked(kind, key, value, text) for key, value, text in parsed})
+
+
+def _made(kind: type[Any], options: Mapping[str, Any]) -> Any:
     try:
         return kind(**options)
     except CodesignError:
         raise
     except Exception as error:
         raise ProblemError(f"{kind.__name__} cannot be made: {_told(error, kind)}") from error
+
+
+def _options_of_tasks(bare: Tasks, parsed: Iterable[tuple[str, Any, str]]) -> dict[str, Any]:
+    """Return the options that settings of several tasks give, those of a task in a mapping.
+
+    Raises:
+        ProblemError: a setting names no task, or its value is of the wrong kind.
+    """
+    kind, tasks = type(bare), bare.problems
+    options: dict[str, Any] = {}
+    for key, value, text in parsed:
+        name, dot, option = key.partition(".")
+        if dot and name not in tasks:
+            raise ProblemError(
+                f"'{_short(text)}': {kind.__name__} has no task '{name}'. It has: "
+                f"{', '.join(tasks)}"
+            )
+        if dot:
+            given = options.setdefault(name, {})
+            given[option] = _checked(type(tasks[name]), option, value, text)
+        else:
+            owner = kind if key in kind.option_names() else type(next(iter(tasks.values())))
+            options[key] = _checked(owner, key, value, text)
+    return options
 
 
 def _told(error: Exception, kind: type) -> str:
@@ -178,18 +214,20 @@ _CALLED_WITH = {
     "constraints": ("traj",),
     "keyframes": (),
     "markers": ("design",),
+    "tasks": (),
 }
 
 
-def _check_members(kind: type[Problem]) -> None:
-    """Refuse a class whose attributes hide what `Problem` does, or whose methods cannot be called.
+def _check_members(kind: type[Any]) -> None:
+    """Refuse a class whose attributes hide what its base does, or whose methods cannot be called.
 
     Raises:
         ProblemError: the message names the attribute and what it should be.
     """
     from codesign.problem import Problem
+    from codesign.tasks import Tasks
 
-    for name, own in vars(Problem).items():
+    for name, own in vars(Tasks if issubclass(kind, Tasks) else Problem).items():
         stated = inspect.getattr_static(kind, name)
         if name.startswith("_") or stated is own or not _is_member(own):
             continue
@@ -200,7 +238,7 @@ def _check_members(kind: type[Problem]) -> None:
                 f"by that name; call it something else"
             )
     for name, words in _CALLED_WITH.items():
-        stated = inspect.getattr_static(kind, name)
+        stated = inspect.getattr_static(kind, name, None)
         given = words if isinstance(stated, classmethod | staticmethod) else ("self", *words)
         if inspect.isfunction(stated) and not _accepts(stated, given):
             raise ProblemError(
@@ -271,7 +309,7 @@ def _value(setting: str, text: str) -> Any:
         raise ProblemError(f"the value of '{_short(setting)}' cannot be read; quote it?") from None
 
 
-def _checked(kind: type[Problem], key: str, value: Any, setting: str) -> Any:
+def _checked(kind: type[Any], key: str, value: Any, setting: str) -> Any:
     """The value, if it is of the kind of the option's default; unknown keys are the class's."""
     if key == "terrain":
         raise ProblemError("terrain is stated in the class: it is a function, not a setting")

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
 
 from codesign.audit import Audit, Violation
+from codesign.certificate import Certification
+from codesign.certificate.record import CertificateRow, PriceRow, told
 from codesign.errors import SolutionError
 from codesign.motor_library.record import MotorRecord
 from codesign.physics import EnergyAudit
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 FORMAT = 4
 _READ = (3, FORMAT)  # 3 lacks the fields that have a default here
 Number = float | None
+Kind = TypeVar("Kind", bound=msgspec.Struct)
 
 
 class _Row(msgspec.Struct):
@@ -54,7 +57,7 @@ class _Phase(msgspec.Struct):
     seconds: float
 
 
-class _Start(msgspec.Struct):
+class StartRow(msgspec.Struct):
     """`codesign.solve.starts_record.StartRecord`."""
 
     seed: int
@@ -120,7 +123,7 @@ class Record(msgspec.Struct):
     markers: dict[str, list[Number]]
     versions: dict[str, str]
     sha256: dict[str, str]
-    starts: list[_Start]
+    starts: list[StartRow]
     mesh: list[_Mesh] = msgspec.field(default_factory=list)
     source: str = ""
     guess: str = ""
@@ -145,20 +148,18 @@ class Record(msgspec.Struct):
             energy=EnergyAudit(*(np.array([number(x) for x in work]) for work in works)),
             objective=number(self.objective),
             objective_gap=number(self.objective_gap),
+            by_kind=self.certification().certificate(None).violations,
         )
+
+    def certification(self) -> Certification:
+        """Return the certificate it tells; an empty one where it was saved without."""
+        if self.certificate is None:
+            return Certification()
+        return Certification(found=self.certificate.certificate(self.prices))
 
     def outcomes(self) -> tuple[StartRecord, ...]:
         """Return what came of each start."""
-        return tuple(
-            StartRecord(
-                **{
-                    **msgspec.structs.asdict(row),
-                    "objective": number(row.objective),
-                    "design": {name: number(value) for name, value in row.design.items()},
-                }
-            )
-            for row in self.starts
-        )
+        return start_records(self.starts)
 
     def meshes(self) -> tuple[MeshRecord, ...]:
         """Return what came of each mesh."""
@@ -167,6 +168,20 @@ class Record(msgspec.Struct):
     def stages(self) -> tuple[PhaseRecord, ...]:
         """Return the stages of the solve."""
         return tuple(PhaseRecord(**_numbers(phase)) for phase in self.phases)
+
+
+def start_records(rows: Sequence[StartRow]) -> tuple[StartRecord, ...]:
+    """Return what came of each start."""
+    return tuple(
+        StartRecord(
+            **{
+                **msgspec.structs.asdict(row),
+                "objective": number(row.objective),
+                "design": {name: number(value) for name, value in row.design.items()},
+            }
+        )
+        for row in rows
+    )
 
 
 def number(value: Number) -> float:
@@ -225,11 +240,20 @@ def encode(solution: Solution, digests: Mapping[str, str]) -> str:
         "prices": [asdict(price) for price in solution.prices],
         "motor_choice": None if solution.motor_choice is None else asdict(solution.motor_choice),
     }
-    return json.dumps(_finite(record), indent=2, allow_nan=False) + "\n"
+    return as_json(record)
 
 
-def decode(text: bytes) -> Record:
+def as_json(record: Mapping[str, Any]) -> str:
+    """Return a record as text; numbers that are not finite are null."""
+    return json.dumps(_finite(dict(record)), indent=2, allow_nan=False) + "\n"
+
+
+def decode(text: bytes, kind: type[Kind] = Record) -> Kind:
     """Return the record that solution.json holds.
+
+    Args:
+        text: of the file.
+        kind: what it should hold.
 
     Raises:
         SolutionError: it is not JSON, or not of this format; one line says where.
@@ -242,10 +266,10 @@ def decode(text: bytes) -> Record:
                 f"it has format {str(found)[:20]}, this version reads format {FORMAT}; solve again"
             )
         if found == FORMAT:
-            for name in Record.__struct_fields__:
+            for name in kind.__struct_fields__:
                 if name not in data:
                     raise SolutionError(f"it lacks '{name}'")
-        return msgspec.convert(data, Record)
+        return msgspec.convert(data, kind)
     except RecursionError:
         raise SolutionError("it is nested too deeply") from None
     except OverflowError:

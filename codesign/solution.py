@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codesign.audit import CONTACT_WORK_SHARE, ENERGY_NOTE_SHARE, Audit, audit
+from codesign.certificate import Certificate, Certification, Multipliers, Price
 from codesign.errors import ProblemError, SolutionError
 from codesign.motor_library.record import MotorRecord
 from codesign.problem_source import source_of
@@ -111,6 +112,7 @@ class Solution:
         guess: what its start was made of, a name of `codesign.solve.guesses.GUESSES`, "solution",
             or empty where it is not known.
         task: the problem itself, where it was solved here; not saved.
+        certification: the certificate, or what it takes to work it out; see `certificate`.
     """
 
     problem: str
@@ -149,6 +151,7 @@ class Solution:
     overrides: tuple[Mapping[str, Any], ...] = ()
     motor_choice: MotorRecord | None = None
     task: Problem | None = field(default=None, repr=False, compare=False)
+    certification: Certification = field(default_factory=Certification, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the problem behind, which another process makes anew."""
@@ -168,6 +171,19 @@ class Solution:
     def design(self) -> dict[str, float]:
         """Design variables by name, in SI units."""
         return {name: value.value for name, value in self.design_values.items()}
+
+    @property
+    def certificate(self) -> Certificate:
+        """How good the answer is: violations by kind, stationarity, prices.
+
+        Worked out when first asked for, or when the solution is saved.
+        """
+        return self.certification.certificate(self.task)
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        """What holds the answer back: active bounds, those worth most first."""
+        return self.certificate.prices
 
     @property
     def iterations(self) -> int:
@@ -266,15 +282,17 @@ class Solution:
         return Path(folder)
 
 
-def load(folder: str | Path) -> Solution:
-    """Read a saved solution.
+def load(folder: str | Path) -> Any:
+    """Read a saved solution: a `Solution`, or the `TasksSolution` of tasks that share a design.
 
     Raises:
         SolutionError: the folder does not hold one.
     """
-    from codesign.storage import load_solution
+    from codesign.storage import load_solution, task_folders
+    from codesign.tasks.storage import load_tasks
 
-    return load_solution(Path(folder))
+    place = Path(folder)
+    return load_tasks(place) if task_folders(place) else load_solution(place)
 
 
 def _filtered(
@@ -355,7 +373,29 @@ def solution_of(
         versions=package_versions(),
         source=source_of(type(problem)),
         task=copy(problem),
+        certification=_certification(ready, path, box, verdict),
         **{name: fields[name] for name in ("q", "v", "u", "dt", "normal", "tangent", "slide")},
+    )
+
+
+def _certification(
+    ready: Transcription,
+    path: HomotopyPath,
+    box: tuple[Vector, Vector],
+    verdict: Audit,
+) -> Certification:
+    """Return what the certificate is worked out from, with multipliers where the solve has any."""
+    point, last = path.point, path.last
+    multipliers = None
+    if last.phase == "objective" and point.lam_x is not None and point.lam_g is not None:
+        x = np.clip(point.x, *box)
+        multipliers = Multipliers(x, point.lam_x, point.lam_g, last.relaxation)
+    return Certification(
+        violations=verdict.by_kind,
+        ready=ready,
+        box=box,
+        multipliers=multipliers,
+        is_minimum=last.result.converged,
     )
 
 

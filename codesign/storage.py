@@ -48,17 +48,27 @@ def save(solution: Solution, folder: Path, command: str | None = None) -> tuple[
     check_result_folder(folder)
     try:
         with replacing(folder) as stage:
-            _write_result(solution, stage)
-            replay, notes = _replayed(solution)
-            if replay is not None:
-                replay.save(stage / "replay.json")
-            page, undrawn = _page(solution, command, replay, notes)
-            (stage / "report.html").write_text(page, encoding="utf-8")
+            return write_solution(solution, stage, command)
     except DraftError as error:
         raise SolutionError(f"cannot write the solution to '{folder}': {error}") from error
     except OSError as error:
         why = error.strerror or error
         raise SolutionError(f"cannot write the solution to '{folder}': {why}") from error
+
+
+def write_solution(solution: Solution, stage: Path, command: str | None) -> tuple[str, ...]:
+    """Write a solution into an empty folder; see `save`.
+
+    Raises:
+        DraftError: its robot cannot be written.
+        OSError: the disk refuses.
+    """
+    _write_result(solution, stage)
+    replay, notes = _replayed(solution)
+    if replay is not None:
+        replay.save(stage / "replay.json")
+    page, undrawn = _page(solution, command, replay, notes)
+    (stage / "report.html").write_text(page, encoding="utf-8")
     return (*notes, *undrawn)
 
 
@@ -134,7 +144,17 @@ def _reason(error: Exception) -> str:
 
 
 def load_solution(folder: Path) -> Solution:
-    """Read a saved solution; see `codesign.load`."""
+    """Read a saved solution of one problem; see `codesign.load`.
+
+    Raises:
+        SolutionError: the folder holds none, or several tasks that share a design.
+    """
+    tasks = task_folders(folder)
+    if tasks:
+        raise SolutionError(
+            f"'{folder}' holds several tasks that share a design; give the folder of one: "
+            f"{', '.join(str(place) for place in tasks)}"
+        )
     try:
         return _solution_in(folder)
     except FileNotFoundError as error:
@@ -165,6 +185,13 @@ def _solution_in(folder: Path) -> Solution:
     _check_verdict(record, arrays)
     _check_design(record, folder / RESOLVED)
     return replace(_assemble(record, arrays, robot), relief=relief)
+
+
+def task_folders(folder: Path) -> list[Path]:
+    """Return the folders of the tasks in a result of several; none for one of a single problem."""
+    if (folder / "trajectory.npz").exists():
+        return []
+    return sorted(place.parent for place in folder.glob("tasks/*/solution.json"))
 
 
 def _source_bytes(source: Path) -> dict[str, bytes]:
@@ -321,6 +348,7 @@ def _assemble(record: Record, arrays: Mapping[str, np.ndarray], robot: Robot) ->
         motor_choice=record.motor_choice,
         certification=record.certification(),
         task=None,
+        guess=record.guess,
         wall_s=record.wall_s,
         build_s=record.build_s,
         robot_folder=record.robot_folder,

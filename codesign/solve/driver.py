@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from codesign.errors import ProblemError, SolverError
-from codesign.nlp import JointProgram, NonlinearProgram, assemble, elastic
+from codesign.nlp import JointProgram, NonlinearProgram, assemble
 from codesign.plant import Plant
+from codesign.solve.anchors import PoseRows
 from codesign.solve.checks import (
     idle_design,
     require_finite_start,
@@ -22,12 +23,14 @@ from codesign.solve.checks import (
     require_supported,
     require_valid_design_space,
 )
+from codesign.solve.guesses import FROM_SOLUTION, chosen_guess, guessed_point, require_guess
 from codesign.solve.homotopy import RELAXATIONS, Solvers, follow
-from codesign.solve.ipopt import Ipopt, Point, StopRequest, Vector, interrupt_stops
+from codesign.solve.ipopt import Point, StopRequest, Vector, interrupt_stops
 from codesign.solve.parallel import Crashed, Outcome, parallel
 from codesign.solve.progress import Progress, ProgressFunction, TerminalProgress, default_progress
-from codesign.solve.starts import initial_point, variable_bounds
+from codesign.solve.starts import quaternion_starts, variable_bounds
 from codesign.solve.starts_record import CRASHED, NO_ROBOT, StartRecord
+from codesign.solve.strategy import DEFAULT, Strategy, require_solver
 from codesign.tracing import evaluator
 from codesign.trajectory import PeakCollector, Trajectory
 from codesign.transcription import Layout, UserTerms, interval_function, user_terms
@@ -37,8 +40,13 @@ from draft_core.backend import jax, jnp
 if TYPE_CHECKING:
     from codesign.problem import Problem
     from codesign.solution import Solution
+    from codesign.tasks import Tasks
+    from codesign.tasks.solving import JointTranscription
 
 
+Beginning: TypeAlias = (
+    "tuple[str | None, Solution | None]"  # what a start is made of, or the solution
+)
 TOLERANCE = 1e-6
 MAX_ITERATIONS = 1000
 
@@ -92,27 +100,85 @@ class Transcription:
         return evaluator(jax.vmap(one), np.zeros(layout.interval_index.shape))
 
     @cached_property
-    def _solvers(self) -> dict[int, Solvers]:
+    def lagrangian_gradient(self) -> Callable[[Vector, Vector], Vector]:
+        """∇(f + yᵀ g) by JAX in NumPy, (z, y) → (n,); see `codesign.certificate.lagrangian`."""
+        from codesign.certificate.lagrangian import lagrangian_gradient
+
+        return lagrangian_gradient(self.plant, self.terms, self.program, self.integrator)
+
+    @cached_property
+    def pose_rows(self) -> PoseRows:
+        """The task's rows that speak of poses alone; an automatic start meets them first."""
+        return PoseRows.of(self.program, quaternion_starts(self.plant))
+
+    @cached_property
+    def improve(self) -> Callable[[Vector, Vector, Vector], tuple[Vector, Vector]]:
+        """Many starts improved at once, compiled on first use; see `codesign.solve.improvement`."""
+        from codesign.solve.improvement import improver
+
+        return improver(self)
+
+    @cached_property
+    def _solvers(self) -> dict[tuple[int, Strategy], Solvers]:
         return {}
 
-    def solvers(self, max_iterations: int) -> Solvers:
-        """Return IPOPT bound to the program and to its elastic form; made once a limit."""
-        if max_iterations not in self._solvers:
-            self._solvers[max_iterations] = bound_solvers(self.program, max_iterations)
-        return self._solvers[max_iterations]
+    @cached_property
+    def variants(self) -> dict[str, Transcription]:
+        """The problem in other formulations of complementarity, as far as they were asked for."""
+        return {}
+
+    def solvers(self, max_iterations: int, strategy: Strategy = DEFAULT) -> Solvers:
+        """Return a solver bound to the program and to its elastic form; made once for each."""
+        key = max_iterations, strategy
+        if key not in self._solvers:
+            self._solvers[key] = bound_solvers(self.program, max_iterations, strategy)
+        return self._solvers[key]
+
+    def solve_once(
+        self,
+        problem: Problem,
+        solvers: Solvers,
+        seed: int,
+        beginning: Beginning,
+        relaxations: Sequence[float],
+        stop: StopRequest,
+        report: ProgressFunction,
+        began: float,
+    ) -> Solution:
+        """Follow the homotopy from one start and return the audited answer.
+
+        Raises:
+            ProblemError: the start is not finite, or the search ended at a design that is no robot.
+        """
+        from codesign.solution import solution_of
+
+        guess, start = beginning
+        point, box = starting_point(problem, self, seed, beginning)
+        is_close = start is not None and start.success
+        schedule = tuple(relaxations) if self.program.layout.nc else (0.0,)
+        schedule = schedule[-1:] if is_close else schedule
+        path = follow(solvers, point, box, schedule, stop, report, began, is_close)
+        found = solution_of(problem, self, path, box, seed, time.monotonic() - began)
+        return replace(found, guess=guess or "")
 
 
-def bound_solvers(program: NonlinearProgram | JointProgram, max_iterations: int) -> Solvers:
-    """Return IPOPT bound to a program and to its elastic form."""
-    options, softened = ipopt_options(max_iterations), elastic(program)
-    return Solvers(Ipopt(program, options), Ipopt(softened, options), softened)
+def bound_solvers(
+    program: NonlinearProgram | JointProgram, max_iterations: int, strategy: Strategy = DEFAULT
+) -> Solvers:
+    """Return a solver bound to a program and to its elastic form."""
+    return strategy.bind(program, ipopt_options(max_iterations))
 
 
-def transcribe(problem: Problem) -> Transcription:
+def transcribe(problem: Problem, formulation: str = DEFAULT.formulation) -> Transcription:
     """Trace and differentiate a problem.
+
+    Args:
+        problem: the robot and the task.
+        formulation: of complementarity, one of `codesign.contact.FORMULATIONS`.
 
     Raises:
         ProblemError: the problem cannot be read (names, shapes, bounds).
+        SolverError: there is no such formulation.
         TracingError: a term uses an operation that has no derivative graph.
     """
     began = time.perf_counter()
@@ -121,7 +187,7 @@ def transcribe(problem: Problem) -> Transcription:
     require_valid_design_space(plant)
     layout = Layout.of(plant, problem.knots)
     terms = user_terms(problem, plant, layout)
-    program = assemble(plant, terms, problem.duration, problem.integrator)
+    program = assemble(plant, terms, problem.duration, problem.integrator, formulation)
     require_live_rows(program)
     idle = idle_design(plant, program)
     seconds = time.perf_counter() - began
@@ -147,7 +213,7 @@ def ipopt_options(max_iterations: int = MAX_ITERATIONS) -> dict[str, Any]:
 
 
 def solve(
-    problem: Problem,
+    problem: Problem | Tasks,
     *,
     seed: int = 0,
     starts: int = 1,
@@ -157,6 +223,9 @@ def solve(
     max_iterations: int = MAX_ITERATIONS,
     relaxations: Sequence[float] = RELAXATIONS,
     progress: ProgressFunction | None = None,
+    guess: str | None = None,
+    solver: str = DEFAULT.solver,
+    strategy: Strategy = DEFAULT,
 ) -> Solution:
     """Solve a problem from one or several random starts and return the best answer.
 
@@ -174,33 +243,45 @@ def solve(
         relaxations: complementarity relaxations ε to pass through, decreasing.
         progress: called while the solve runs; None draws a line on a terminal and is silent
             elsewhere.
+        guess: what random starts are made of, see `codesign.solve.guesses`; None takes the
+            problem's keyframes, and an automatic start where it gives none.
+        solver: one of `codesign.solve.strategy.SOLVERS`.
+        strategy: how the program is stated and solved; its solver is the one named here.
 
     Raises:
         ProblemError: the problem is stated wrongly.
         SolverError: a setting is out of range.
     """
-    _check_settings(seed, starts, jobs, time_limit, max_iterations, relaxations)
-    from codesign.solution import checked_markers
+    from codesign.problem import Problem
 
-    first = _solution_to_start_from(start)
+    _check_settings(seed, starts, jobs, time_limit, max_iterations, relaxations)
+    require_solver(solver)
+    strategy = replace(strategy, solver=solver)
+    first = _solution_to_start_from(start, problem)
     if progress is not None and not callable(progress):
         raise SolverError(f"progress is {progress!r}; it must be a function of a Progress")
+    require_guess(guess)
+    made_of = FROM_SOLUTION if first is not None else guess
+    if first is None and isinstance(problem, Problem):
+        made_of = chosen_guess(problem, guess)
     began = time.monotonic()
     report = default_progress() if progress is None else progress
     stop = StopRequest(began + time_limit if time_limit is not None else float("inf"))
     report(Progress("build"))
     seeds = range(seed, seed + starts)
     if jobs > 1 and starts > 1:
-        checked_markers(problem, problem.plant.space.as_dict(problem.plant.space.initial))
+        _check_markers(problem)
         options = {"start": first, "max_iterations": max_iterations, "relaxations": relaxations}
+        options["solver"] = solver
+        options["guess"] = None if first is not None else made_of
         outcomes = parallel(problem, seeds, jobs, options, stop)
     else:
-        ready = problem.transcription
-        solvers = ready.solvers(max_iterations)
-        checked_markers(problem, ready.plant.space.as_dict(ready.plant.space.initial))
+        ready = _stated(problem, strategy.formulation)
+        solvers = ready.solvers(max_iterations, strategy)
+        _check_markers(problem)
         since = began if starts == 1 else None
         outcomes = _one_by_one(
-            problem, ready, solvers, seeds, first, relaxations, stop, report, since
+            problem, ready, solvers, seeds, (made_of, first), relaxations, stop, report, since
         )
     try:
         with interrupt_stops(stop):
@@ -210,12 +291,31 @@ def solve(
             report.close()
 
 
+def _check_markers(problem: Problem | Tasks) -> None:
+    """Refuse markers that are no points, before the solve rather than after it."""
+    from codesign.problem import Problem
+    from codesign.solution import checked_markers
+
+    for part in [problem] if isinstance(problem, Problem) else problem.problems.values():
+        checked_markers(part, part.plant.space.as_dict(part.plant.space.initial))
+
+
+def _stated(problem: Any, formulation: str) -> Any:
+    """Return a problem's transcription in a formulation; each is made once."""
+    ready = problem.transcription
+    if formulation == DEFAULT.formulation:
+        return ready
+    if formulation not in ready.variants:
+        ready.variants[formulation] = transcribe(problem, formulation)
+    return ready.variants[formulation]
+
+
 def _one_by_one(
-    problem: Problem,
-    ready: Transcription,
+    problem: Any,
+    ready: Transcription | JointTranscription,
     solvers: Solvers,
     seeds: Iterable[int],
-    first: Solution | None,
+    beginning: Beginning,
     relaxations: Sequence[float],
     stop: StopRequest,
     report: ProgressFunction,
@@ -228,8 +328,8 @@ def _one_by_one(
     for seed in seeds:
         began = time.monotonic() if since is None else since
         try:
-            found: Solution | Exception = _solve_once(
-                problem, ready, solvers, seed, first, relaxations, stop, report, began
+            found: Any = ready.solve_once(
+                problem, solvers, seed, beginning, relaxations, stop, report, began
             )
         except ProblemError as error:  # this start ended at a design that is no robot
             found = error
@@ -290,16 +390,28 @@ def _check_settings(
         raise SolverError(f"relaxations are {relaxations!r}; they must be positive and decrease")
 
 
-def _solution_to_start_from(start: Any) -> Solution | None:
-    from codesign.solution import Solution, load
+def _solution_to_start_from(start: Any, problem: Problem | Tasks) -> Any:
+    """Return the solution to start from: one of a single problem, for `Tasks` one of `Tasks` too.
 
-    if isinstance(start, str | Path):
-        return load(start)
-    if start is not None and not isinstance(start, Solution):
+    Raises:
+        SolverError: it is neither that nor the folder of one.
+    """
+    from codesign.problem import Problem
+    from codesign.solution import Solution, load
+    from codesign.tasks.solution import TasksSolution
+
+    found = load(start) if isinstance(start, str | Path) else start
+    if isinstance(found, TasksSolution) and isinstance(problem, Problem):
+        names = ", ".join(f"'{name}'" for name in found.tasks)
+        raise SolverError(
+            f"start holds several tasks ({names}); give one of them: start.tasks[name], or its "
+            "folder tasks/NAME"
+        )
+    if found is not None and not isinstance(found, Solution | TasksSolution):
         raise SolverError(
             f"start is a {type(start).__name__}; it must be a Solution or the folder of a saved one"
         )
-    return start
+    return found
 
 
 def _is_better(a: Solution, b: Solution) -> bool:
@@ -310,30 +422,8 @@ def _is_better(a: Solution, b: Solution) -> bool:
     return a.audit.max_violation < b.audit.max_violation
 
 
-def _solve_once(
-    problem: Problem,
-    ready: Transcription,
-    solvers: Solvers,
-    seed: int,
-    start: Solution | None,
-    relaxations: Sequence[float],
-    stop: StopRequest,
-    report: ProgressFunction,
-    began: float,
-) -> Solution:
-    from codesign.solution import solution_of
-
-    point, box = starting_point(problem, ready, seed, start)
-    is_close = start is not None and start.success
-    schedule = tuple(relaxations) if ready.program.layout.nc else (0.0,)
-    path = follow(
-        solvers, point, box, schedule[-1:] if is_close else schedule, stop, report, began, is_close
-    )
-    return solution_of(problem, ready, path, box, seed, time.monotonic() - began)
-
-
 def starting_point(
-    problem: Problem, ready: Transcription, seed: int, start: Solution | None
+    problem: Problem, ready: Transcription, seed: int, beginning: Beginning
 ) -> tuple[Point, tuple[Vector, Vector]]:
     """Return where a solve begins and the bounds of x, in scaled variables.
 
@@ -341,13 +431,13 @@ def starting_point(
         problem: the robot and the task.
         ready: the transcribed problem.
         seed: seed of the random start.
-        start: solution to begin from instead.
+        beginning: what the start is made of, or the solution to begin from instead.
 
     Raises:
         ProblemError: a term is not finite there, or the objective rewards a peak.
     """
     program = ready.program
-    z = _start_vector(problem, ready, seed, start)
+    z = _start_vector(problem, ready, seed, beginning)
     low, high = variable_bounds(
         ready.plant,
         program.layout,
@@ -366,11 +456,12 @@ def starting_point(
 
 
 def _start_vector(
-    problem: Problem, ready: Transcription, seed: int, start: Solution | None
+    problem: Problem, ready: Transcription, seed: int, beginning: Beginning
 ) -> np.ndarray:
     layout = ready.program.layout
+    guess, start = beginning
     if start is None:
-        z = initial_point(ready.plant, layout, problem.keyframes(), problem.duration, seed)
+        z = guessed_point(problem, ready, seed, chosen_guess(problem, guess))
     else:
         z = start.resample(layout, ready.plant)
     if layout.n_peaks:

@@ -21,10 +21,10 @@ from codesign.errors import ProblemError, SolverError
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
-    from codesign.solution import Solution
     from codesign.solve.ipopt import StopRequest
+    from codesign.tasks import Tasks
 
-Outcome = tuple[int, "Solution | Exception", float]  # seed, what came of it, wall time [s]
+Outcome = tuple[int, Any, float]  # seed, a solution or an exception, wall time [s]
 _GRACE = 10.0  # [s] that a process gets to end after it was asked to
 
 
@@ -33,7 +33,7 @@ class Crashed(SolverError):
 
 
 def parallel(
-    problem: Problem,
+    problem: Problem | Tasks,
     seeds: Sequence[int],
     jobs: int,
     options: Mapping[str, Any],
@@ -89,7 +89,7 @@ def _heard(workers: Sequence[_Worker]) -> list[_Worker]:
     return [worker for worker in workers if worker.pipe in ready]
 
 
-def _recipe(problem: Problem) -> tuple[Any, ...]:
+def _recipe(problem: Problem | Tasks) -> tuple[Any, ...]:
     """Return how another process gets the problem.
 
     Raises:

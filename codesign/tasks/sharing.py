@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from codesign.errors import CodesignError
+from codesign.solve.starts_record import NO_ROBOT
 from codesign.solve.status import SolveStatus
 
 if TYPE_CHECKING:
+    from codesign.solution import Solution
     from codesign.solve.progress import ProgressFunction
     from codesign.tasks.solution import TasksSolution
     from codesign.tasks.statement import Tasks
@@ -63,17 +65,20 @@ def specialists(
     tasks: Tasks,
     seed: int = 0,
     *,
+    shared: TasksSolution | None = None,
     starts: int = 1,
     jobs: int = 1,
     time_limit: float | None = None,
     progress: ProgressFunction | None = None,
     between: Callable[[str], None] = lambda task: None,
 ) -> tuple[Specialist, ...]:
-    """Solve each task alone, from the same seeds as the shared design.
+    """Solve each task alone, from the same seeds as the shared design, and return the best.
 
     Args:
         tasks: the tasks.
         seed: seed of the first start.
+        shared: an answer with one design, from which each task is solved alone as well: what meets
+            the task with a shared design meets it alone, so that sharing costs nothing or more.
         starts: random starts of each task; the best is kept.
         jobs: starts solved at the same time.
         time_limit: wall time of each task; [s].
@@ -83,20 +88,26 @@ def specialists(
     rows = []
     for name, task in tasks.problems.items():
         between(name)
-        try:
-            found = task.solve(
-                seed, starts=starts, jobs=jobs, time_limit=time_limit, progress=progress
-            )
-        except CodesignError:
-            rows.append(Specialist(name, "no_robot", math.nan, {}, 0, math.nan))
-            continue
-        wall_s = sum(row.wall_s for row in found.starts) if found.starts else found.wall_s
-        rows.append(
-            Specialist(
-                name, str(found.status), found.objective, found.design, found.iterations, wall_s
-            )
-        )
+        beginnings: list[dict[str, Any]] = [{"seed": seed, "starts": starts, "jobs": jobs}]
+        if shared is not None and shared.tasks[name].success:
+            beginnings.append({"seed": seed, "start": shared.tasks[name]})
+        found: list[Specialist] = []
+        for options in beginnings:
+            try:
+                alone = task.solve(time_limit=time_limit, progress=progress, **options)
+            except CodesignError:
+                found.append(Specialist(name, NO_ROBOT, math.nan, {}, 0, math.nan))
+            else:
+                found.append(_specialist(name, alone))
+        rows.append(min(found, key=lambda row: (not row.success, row.objective)))
     return tuple(rows)
+
+
+def _specialist(name: str, alone: Solution) -> Specialist:
+    wall_s = sum(row.wall_s for row in alone.starts) if alone.starts else alone.wall_s
+    return Specialist(
+        name, str(alone.status), alone.objective, alone.design, alone.iterations, wall_s
+    )
 
 
 def price_of_sharing(

@@ -15,6 +15,7 @@ from codesign.solve.guesses import chosen_guess
 from codesign.solve.homotopy import Path, Solvers, follow
 from codesign.solve.ipopt import Point, StopRequest, Vector
 from codesign.solve.progress import ProgressFunction
+from codesign.solve.strategy import DEFAULT, Strategy
 from codesign.tasks.solution import TasksSolution, tasks_solution_of
 from codesign.tasks.statement import check_same_design
 
@@ -42,7 +43,7 @@ class JointTranscription:
     build_seconds: float
     _sources: Mapping[str, Transcription] = field(repr=False)
     _statement: tuple[object, ...] = field(repr=False)
-    _solvers: dict[int, Solvers] = field(default_factory=dict, repr=False)
+    _solvers: dict[tuple[int, Strategy], Solvers] = field(default_factory=dict, repr=False)
 
     def is_of(self, tasks: Tasks) -> bool:
         """Whether it is what the tasks say now."""
@@ -50,11 +51,12 @@ class JointTranscription:
         same = [ready is self._sources.get(name) for name, ready in now.items()]
         return all(same) and len(now) == len(self._sources) and _statement(tasks) == self._statement
 
-    def solvers(self, max_iterations: int) -> Solvers:
-        """Return IPOPT bound to the program and to its elastic form; made once a limit."""
-        if max_iterations not in self._solvers:
-            self._solvers[max_iterations] = bound_solvers(self.program, max_iterations)
-        return self._solvers[max_iterations]
+    def solvers(self, max_iterations: int, strategy: Strategy = DEFAULT) -> Solvers:
+        """Return a solver bound to the program and to its elastic form; made once for each."""
+        key = max_iterations, strategy
+        if key not in self._solvers:
+            self._solvers[key] = bound_solvers(self.program, max_iterations, strategy)
+        return self._solvers[key]
 
     def solve_once(
         self,

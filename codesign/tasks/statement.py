@@ -187,6 +187,7 @@ class Tasks:
         relaxations: Sequence[float] = (1e-2, 1e-3, 1e-4),
         progress: ProgressFunction | None = None,
         guess: str | None = None,
+        solver: str = "ipopt",
     ) -> TasksSolution:
         """Find the design and every task's motion together; see `codesign.solve.solve`.
 
@@ -200,6 +201,7 @@ class Tasks:
             relaxations: as in `Problem.solve`.
             progress: as in `Problem.solve`.
             guess: as in `Problem.solve`, of every task.
+            solver: as in `Problem.solve`.
         """
         from codesign.solve.driver import solve
 
@@ -214,6 +216,7 @@ class Tasks:
             relaxations=relaxations,
             progress=progress,
             guess=guess,
+            solver=solver,
         )
         return found
 
