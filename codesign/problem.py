@@ -14,7 +14,6 @@ class ButtonPress(Problem):
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy

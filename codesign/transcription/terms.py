@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codesign.constraints import Constraint, at_least, at_most, equal, flatten
+from codesign.constraints import Constraint, at_least, at_most, between, equal, flatten
 from codesign.errors import ProblemError
-from codesign.plant import Plant
+from codesign.plant import Plant, coordinate_labels
 from codesign.trajectory import Peak, PeakCollector, Trajectory
+from codesign.transcription.interval import INTEGRATORS
 from codesign.transcription.layout import Layout
 from codesign.transcription.limits import (
     limits,
@@ -177,7 +178,45 @@ def automatic_constraints(problem: Problem, traj: Trajectory) -> list[Constraint
             traj.plant, moving, first.q, first.v, limits(traj.plant, dict(traj.design))
         )
         found.append(at_least(margins, 0.0, name="joint limit", labels=labels, knot=0))
+    if problem.step_turn is not None:
+        found += _bounded_turns(problem, traj)
     return found
+
+
+def _bounded_turns(problem: Problem, traj: Trajectory) -> Iterator[Constraint]:
+    """Yield that no hinge, and no axis of a free or ball joint, turns too far in one step."""
+    most, model = problem.step_turn, traj.plant.nominal
+    assert most is not None
+    theta = INTEGRATORS[problem.integrator]
+    labels = coordinate_labels(model)[1]
+    free, slide = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+    hinge = int(mujoco.mjtJoint.mjJNT_HINGE)
+    turns: list[tuple[str, Callable[[int], Any]]] = []
+    for joint, kind in enumerate(int(k) for k in model.jnt_type):
+        place, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        if kind == hinge:
+            turns.append((labels[dof], lambda k, i=place: traj.q[k + 1, i] - traj.q[k, i]))
+        elif kind != slide:
+            first = dof + (3 if kind == free else 0)
+            turns += [
+                (
+                    labels[i],
+                    lambda k, i=i: (
+                        traj.dt[k] * ((1 - theta) * traj.v[k, i] + theta * traj.v[k + 1, i])
+                    ),
+                )
+                for i in range(first, first + 3)
+            ]
+    for k in range(traj.knots - 1):
+        yield between(
+            jnp.stack([turn(k) for _, turn in turns]),
+            -most,
+            most,
+            name="turn in one step",
+            unit="rad",
+            labels=[label for label, _ in turns],
+            knot=k + 1,
+        )
 
 
 def _rows(constraint: Constraint) -> Rows:
