@@ -69,7 +69,7 @@ class Problem:
     step_range: Sequence[float] = (0.2, 1.5)
     step_turn: float | None = None
     terrain: Ground | None = None
-    integrator: str = "backward_euler"
+    integrator: str = "implicit_midpoint"
     overrides: Mapping[str, Any] | str | Path | Sequence[Mapping[str, Any] | str | Path] | None = (
         None
     )
