@@ -90,7 +90,7 @@ def audit_physics(
         motion: trajectory with K knots.
         theta: 1 for backward Euler, 1/2 for the implicit midpoint rule.
     """
-    model = _smooth_copy(model)
+    model = smooth_copy(model)
     data = mujoco.MjData(model)
     n = len(motion.dt)
     dynamics, integration = np.zeros((n, model.nv)), np.zeros((n, model.nv))
@@ -115,7 +115,7 @@ def audit_physics(
     return PhysicsAudit(np.abs(dynamics), np.abs(integration), balance)
 
 
-def _smooth_copy(model: mujoco.MjModel) -> mujoco.MjModel:
+def smooth_copy(model: mujoco.MjModel) -> mujoco.MjModel:
     """Return the model without MuJoCo's own contacts, limits, clamps and dry friction."""
     smooth = copy.copy(model)
     disable = mujoco.mjtDisableBit

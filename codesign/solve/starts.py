@@ -99,7 +99,7 @@ def _is_scalar(plant: Plant, joint: str) -> bool:
     return int(kind) in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
 
-def _quaternion_starts(plant: Plant) -> list[int]:
+def quaternion_starts(plant: Plant) -> list[int]:
     """Return where in q each quaternion begins."""
     offsets = {int(mujoco.mjtJoint.mjJNT_FREE): 3, int(mujoco.mjtJoint.mjJNT_BALL): 0}
     return [
@@ -115,7 +115,7 @@ def _same_hemisphere(plant: Plant, poses: Vector) -> Vector:
     Raises:
         ProblemError: a quaternion is zero.
     """
-    for start in _quaternion_starts(plant):
+    for start in quaternion_starts(plant):
         part = poses[:, start : start + 4]
         if (np.linalg.norm(part, axis=1) < 1e-9).any():
             raise ProblemError("a keyframe's quaternion (qw, qx, qy, qz) is zero")
@@ -126,7 +126,7 @@ def _same_hemisphere(plant: Plant, poses: Vector) -> Vector:
 
 
 def _normalized(plant: Plant, q: Vector) -> Vector:
-    for start in _quaternion_starts(plant):
+    for start in quaternion_starts(plant):
         part = q[:, start : start + 4]
         q[:, start : start + 4] = part / np.linalg.norm(part, axis=1, keepdims=True)
     return q

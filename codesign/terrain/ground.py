@@ -28,6 +28,10 @@ class Ground(Protocol):
         """Return the distance φ of a world point (3,) from the surface, positive above; [m]."""
         ...
 
+    def height(self, position: jax.Array) -> jax.Array:
+        """Return the height at a horizontal position (2,), rounding left out; [m]."""
+        ...
+
     def frame(self, point: jax.Array) -> jax.Array:
         """Return rows (t₁, t₂, n) of the contact frame at a point (3,): orthonormal, (3, 3)."""
         ...
