@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _MOST_TRIALS = 6  # motors of a catalogue; a library is tried to its end
 _MARGIN = 1e-6  # relative: what a solver's tolerance may be beyond a limit
+_SAME = 1e-6  # an objective that differs by less is the same: the solver's tolerance
 _STOPPED = (SolveStatus.INTERRUPTED, SolveStatus.TIME_LIMIT)
 
 
@@ -114,6 +115,7 @@ def choose_motor(problem: Problem, solution: Solution, **options: Any) -> MotorC
         SolverError: the solution is no success, or the options say where to begin.
         ProblemError: there are no motors to choose from.
     """
+    groups = require_choice(problem)
     for name in ("start", "starts", "jobs"):
         if name in options:
             raise SolverError(f"choose_motor begins from the solution and takes no '{name}'")
@@ -121,15 +123,9 @@ def choose_motor(problem: Problem, solution: Solution, **options: Any) -> MotorC
         raise SolverError(
             f"a motor is chosen for a success; this solution is none: {solution.message}"
         )
-    if problem.motors is not None and problem.motor:
-        raise ProblemError(
-            f"{type(problem).__name__}: motor '{problem.motor}' is fixed; choose_motor needs "
-            "motor = ''"
-        )
     task, answer = problem, solution
     chosen: dict[str, str] = {}
     trials: list[MotorTrial] = []
-    groups = _group_names(problem)
     needs: dict[str, tuple[float, float]] = {}
     for name in groups:
         group = _group(task, answer, name)
@@ -143,20 +139,33 @@ def choose_motor(problem: Problem, solution: Solution, **options: Any) -> MotorC
     record = _record(solution, answer if chosen else None, chosen, needs, trials)
     record = replace(record, unit=_unit(problem, solution))
     record = replace(record, sentence=_sentence(record, solution, answer))
-    return MotorChoice(
-        task,
-        replace(answer, motor_choice=record),
-        replace(solution, motor_choice=record),
-        record,
-    )
+    return MotorChoice(task, _told(answer, record), _told(solution, record), record)
 
 
-def _group_names(problem: Problem) -> list[str]:
-    """Return what motors have to be chosen for.
+def _told(solution: Solution, record: MotorRecord) -> Solution:
+    """Return a solution that tells of the choice."""
+    notes = (*solution.notes, record.sentence)
+    return replace(solution, motor_choice=record, notes=notes)
+
+
+def require_choice(problem: Any) -> list[str]:
+    """Return what motors have to be chosen for: the library's name, or keys of motor classes.
 
     Raises:
-        ProblemError: nothing.
+        ProblemError: for nothing, or there is nothing to choose.
     """
+    from codesign.problem import Problem
+
+    if not isinstance(problem, Problem):
+        raise ProblemError(
+            f"a motor is chosen for one problem; {type(problem).__name__} is none. Choose it for "
+            "each of several tasks"
+        )
+    if problem.motors is not None and problem.motor:
+        raise ProblemError(
+            f"{type(problem).__name__}: motor '{problem.motor}' is fixed already; set motor = '' "
+            "to choose one"
+        )
     if problem.motors is not None:
         return [problem.motors.name]
     keys = dict.fromkeys(drive.key for drive in drives(problem.plant))
@@ -329,10 +338,11 @@ def _sentence(record: MotorRecord, before: Solution, after: Solution) -> str:
     skipped = f" (not solved with {', '.join(t.motor for t in failed)})" if failed else ""
     unit = f" {record.unit}" if record.unit else ""
     change = f"the objective goes from {record.continuous_objective:.4g} to {record.objective:.4g}"
-    share = abs(record.price) / max(abs(record.continuous_objective), 1e-12)
-    verb = "costs" if record.price >= 0 else "gains"
+    heavier = "heavier" if record.mass_change >= 0 else "lighter"
+    cost = f"{'costs' if record.price >= 0 else 'gains'} {abs(record.price):.3g}{unit}"
+    if abs(record.price) <= _SAME * max(1.0, abs(record.continuous_objective)):
+        cost = "costs nothing"
     return (
-        f"{demand}: built with {name}{skipped}, which {verb} {abs(record.price):.3g}{unit} "
-        f"({100 * share:.2g} %; {change}{unit}); the robot becomes "
-        f"{abs(record.mass_change):.3g} kg {'heavier' if record.mass_change >= 0 else 'lighter'}"
+        f"{demand}: built with {name}{skipped}, which {cost} ({change}{unit}); the robot becomes "
+        f"{abs(record.mass_change):.3g} kg {heavier}"
     )
