@@ -6,8 +6,8 @@ Nothing here uses CasADi: dynamics and energy come from MuJoCo C on the compiled
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import mujoco
@@ -21,6 +21,7 @@ from codesign.transcription import (
     Rows,
     interval_rows,
 )
+from codesign.transcription.interval import PASSIVITY_SHARE
 
 if TYPE_CHECKING:
     from codesign.solve.driver import Transcription
@@ -72,6 +73,10 @@ class Audit:
         energy: energy balance of every interval; [J].
         objective: the objective with true maxima in place of epigraph variables.
         objective_gap: how far it is from the objective that the solver saw.
+        allowance: work that the tolerance of passivity lets contacts do in the longest interval;
+            a robot that stands still does none, of which 1 % would be nothing; [J].
+        by_kind: the worst row of each kind (integration, dynamics, gap, …, task, automatic, peaks,
+            bounds, limits), those that hold among them with amount 0.
     """
 
     worst: tuple[Violation, ...]
@@ -81,6 +86,8 @@ class Audit:
     energy: EnergyAudit
     objective: float
     objective_gap: float = 0.0
+    allowance: float = 0.0
+    by_kind: Mapping[str, Violation] = field(default_factory=dict)
 
     @property
     def is_feasible(self) -> bool:
@@ -104,8 +111,8 @@ class Audit:
         """
         work = self.energy.total_actuator_work
         return self.energy.worst_contact_work <= max(
-            CONTACT_WORK_SHARE * work, 1e-9
-        ) and self.energy.made_by_integrator <= max(work, 1e-6)
+            CONTACT_WORK_SHARE * work, self.allowance, 1e-9
+        ) and self.energy.made_by_integrator <= max(work, self.allowance, 1e-6)
 
 
 def audit(
@@ -130,14 +137,12 @@ def audit(
     exact = z.copy()
     exact[layout.fields["peaks"]] = np.asarray(peaks)
     objective, user, _ = ready.evaluate_terms(exact)
-    contact, kinematic = _interval_violations(ready, z)
-    found = [
-        *kinematic,
-        *_user_violations(ready, np.asarray(user)),
-        *_bound_violations(ready, z, box),
-        *_compiled_limit_violations(plant, model, motion),
-        _dynamics_violation(plant, physics.dynamics),
-    ]
+    contact, kinematic, passive = _interval_violations(ready, z)
+    stated = list(_user_violations(ready, np.asarray(user)))
+    bounds = list(_bound_violations(ready, z, box))
+    compiled = list(_compiled_limit_violations(plant, model, motion))
+    dynamics = _dynamics_violation(plant, physics.dynamics)
+    found = [*kinematic, *stated, *bounds, *compiled, dynamics]
     worst = sorted([*found, *contact], key=lambda v: -v.scaled)
     return Audit(
         worst=tuple(v for v in worst if v.scaled > 0),
@@ -147,7 +152,42 @@ def audit(
         energy=physics.energy,
         objective=float(objective),
         objective_gap=abs(float(objective) - float(seen)),
+        allowance=_allowance(plant, motion.dt),
+        by_kind=_by_kind(
+            [(v.constraint, v) for v in (dynamics, *kinematic, *contact, *passive)]
+            + list(zip(_user_kinds(ready), stated, strict=True))
+            + [("bounds", v) for v in bounds]
+            + [("limits", v) for v in compiled]
+        ),
     )
+
+
+def _by_kind(found: Iterable[tuple[str, Violation]]) -> dict[str, Violation]:
+    """Return the worst of each kind; one that holds has no place."""
+    worst: dict[str, Violation] = {}
+    for kind, violation in found:
+        if kind not in worst or violation.scaled > worst[kind].scaled:
+            worst[kind] = violation
+    return {
+        kind: v if v.scaled > 0 else replace(v, knot=None, element="", amount=0.0, scaled=0.0)
+        for kind, v in worst.items()
+    }
+
+
+def _user_kinds(ready: Transcription) -> Iterator[str]:
+    """Yield for each group of the user's rows whether it is of the task, automatic or of a peak."""
+    program = ready.program
+    groups = program.user_rows
+    for position, placed in enumerate(groups):
+        is_peak = position >= len(groups) - len(program.peaks)
+        is_task = placed.start < program.task.stop
+        yield "peaks" if is_peak else "task" if is_task else "automatic"
+
+
+def _allowance(plant: Plant, dt: Vector) -> float:
+    """Return what all contacts may do in the longest interval within their tolerance; [J]."""
+    speed = PASSIVITY_SHARE * COMPLEMENTARITY_TOLERANCE  # of the whole weight, lifted; [m/s]
+    return len(plant.robot.contacts) * speed * plant.weight * float(np.max(dt))
 
 
 def _dynamics_violation(plant: Plant, residual: Vector) -> Violation:
@@ -160,8 +200,8 @@ def _dynamics_violation(plant: Plant, residual: Vector) -> Violation:
 
 def _interval_violations(
     ready: Transcription, z: Vector
-) -> tuple[list[Violation], list[Violation]]:
-    """Return the worst complementarity, and the worst of each other group of an interval's rows.
+) -> tuple[list[Violation], list[Violation], list[Violation]]:
+    """Return the worst complementarity, of each other group of an interval's rows, and passivity.
 
     Dynamics are MuJoCo's to judge, and passivity the energy audit's.
     """
@@ -169,6 +209,7 @@ def _interval_violations(
     values = np.asarray(ready.evaluate_intervals(z[layout.interval_index]))
     contact: list[Violation] = []
     other: list[Violation] = []
+    passive: list[Violation] = []
     start = 0
     for rows in interval_rows(plant, ready.integrator):
         block = values[:, start : start + rows.size] / rows.scale
@@ -176,9 +217,11 @@ def _interval_violations(
         worst = _worst_of(rows, block, knots=range(1, layout.knots))
         if rows.name == "complementarity":
             contact.append(worst)
-        elif rows.name != "dynamics" and not rows.name.startswith("passivity"):
+        elif rows.name.startswith("passivity"):
+            passive.append(worst)
+        elif rows.name != "dynamics":
             other.append(worst)
-    return contact, other
+    return contact, other, passive
 
 
 def _user_violations(ready: Transcription, values: Vector) -> Iterator[Violation]:

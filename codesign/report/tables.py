@@ -100,7 +100,7 @@ def residual_table(audit: Audit) -> str:
         ("complementarity product", audit.max_complementarity, COMPLEMENTARITY_TOLERANCE),
     )
     rows = [
-        [f"largest {kind}", number(amount, 3), number(limit), _against(amount, limit)]
+        [f"largest {kind}", number(amount, 3), number(limit), against(amount, limit)]
         for kind, amount, limit in kinds
     ]
     return table(["residual (scaled)", "amount", "limit", ""], rows, numeric=(1, 2))
@@ -118,7 +118,7 @@ def audit_table(worst: Sequence[Violation]) -> str:
             escape(item.unit),
             number(item.scaled),
             number(limit_of(item)),
-            _against(item.scaled, limit_of(item)),
+            against(item.scaled, limit_of(item)),
         ]
         for item in shown
     ]
@@ -134,7 +134,8 @@ def limit_of(row: Violation) -> float:
     return COMPLEMENTARITY_TOLERANCE if is_contact else FEASIBILITY_TOLERANCE
 
 
-def _against(amount: float, limit: float) -> str:
+def against(amount: float, limit: float) -> str:
+    """Return whether an amount is within its limit, as HTML."""
     return "within" if amount <= limit else '<strong class="over">over</strong>'
 
 
