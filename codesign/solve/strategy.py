@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
+
 from codesign.contact import formulation_named
 from codesign.errors import SolverError
 from codesign.nlp import JointProgram, NonlinearProgram, PenaltyProgram, elastic, penalised
@@ -19,14 +21,10 @@ from codesign.solve.modes import mode_bounds
 from codesign.solve.uno import Uno
 
 SOLVERS = ("ipopt", "uno")
-_ELSEWHERE = ("knitro", "snopt", "worhp", "madnlp", "conopt", "blocksqp")
-_UNFIT = {
-    "fatrop": "it does not converge on programs whose stages share design variables",
-    "sleqp": "it is not tried",
-    "alpaqa": "it is not tried",
-    "bonmin": "it is IPOPT with integers",
-    "sqpmethod": "it is not tried",
-}
+_KNOWN = (
+    *("alpaqa", "ampl", "blocksqp", "bonmin", "conopt", "feasiblesqpmethod", "knitro", "madnlp"),
+    *("qrsqp", "scpgen", "sleqp", "snopt", "sqpmethod", "worhp"),
+)  # to CasADi, installed or not
 
 
 @dataclass(frozen=True)
@@ -92,9 +90,13 @@ def require_solver(name: str) -> None:
     """
     if name in SOLVERS:
         return
-    here = f"here are: {', '.join(SOLVERS)}"
-    if name in _ELSEWHERE:
-        raise SolverError(f"solver '{name}' is not installed; {here}")
-    if name in _UNFIT:
-        raise SolverError(f"solver '{name}' is not offered: {_UNFIT[name]}; {here}")
-    raise SolverError(f"solver is {name!r}, which is none; {here}")
+    here = f"there are: {', '.join(SOLVERS)}"
+    if name == "fatrop":
+        raise SolverError(
+            "solver 'fatrop' is not offered: it is for stages that share no variables, and these "
+            f"share the design; {here}"
+        )
+    if name not in _KNOWN:
+        raise SolverError(f"solver is {name!r}, which is none; {here}")
+    why = "not supported" if ca.has_nlpsol(name) else "not installed"
+    raise SolverError(f"solver '{name}' is {why}; {here}")
