@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from codesign.solution import Solution, load
     from codesign.solve.starts import Keyframe
     from codesign.solve.status import SolveStatus
+    from codesign.tasks import Tasks
     from codesign.terrain import Cells, Terrain, step_terrain
     from codesign.trajectory import Trajectory
 
@@ -25,6 +26,7 @@ __all__ = [
     "Problem",
     "Solution",
     "SolveStatus",
+    "Tasks",
     "Terrain",
     "Trajectory",
     "__version__",
@@ -39,6 +41,7 @@ _EXPORTS = {
     "Problem": "codesign.problem",
     "Solution": "codesign.solution",
     "SolveStatus": "codesign.solve.status",
+    "Tasks": "codesign.tasks",
     "Terrain": "codesign.terrain",
     "Trajectory": "codesign.trajectory",
     "load": "codesign.solution",

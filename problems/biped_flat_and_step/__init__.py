@@ -1,0 +1,1 @@
+"""One biped for level ground and for a step: problem, expected answer, what sharing costs."""
