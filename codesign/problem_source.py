@@ -64,7 +64,7 @@ def source_of(kind: type[Problem]) -> str:
 
 
 def problem_again(solution: Solution) -> Problem:
-    """Return the problem of a saved solution, made from its source and its options.
+    """Return the problem of a saved solution, made from its source, options and overrides.
 
     Raises:
         ProblemError: it has no file, or that is gone or does not run any more.
@@ -76,6 +76,10 @@ def problem_again(solution: Solution) -> Problem:
         )
     kind = problem_class(solution.source)
     _check_members(kind)
+    options = dict(solution.options)
+    if solution.overrides:  # a motor class that they anchor on a part is no longer designed
+        design = {n: bounds for n, bounds in kind.design.items() if n in solution.design_values}
+        options |= {"overrides": list(solution.overrides), "design": design}
     try:
         return kind(**solution.options)
     except CodesignError:

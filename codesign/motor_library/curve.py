@@ -6,10 +6,11 @@ mass, an extent). The requirement of the smallest motor that carries τ is a sta
     s(τ) = r_1 for τ ≤ T_1,   r_i for T_{i−1} < τ ≤ T_i.
 
 Its conservative stand-in joins the upper ends of its jumps by lines (Spielberg et al. 2017, Sec.
-II-D): g ≥ s has the nodes (0, r_1), (T_1, r_2), …, (T_{n−1}, r_n) and stays at r_n beyond, where
-there is no larger motor. It meets s at every node and on the last step. Where two motors ask for
-the same, g would be flat and hide from the optimiser that less torque is worth something; `rising`
-spreads such values.
+II-D): g ≥ s has the nodes (0, r_1), (T_1, r_2), …, (T_{n−1}, r_n), where it meets s. Beyond the
+last one there is no larger motor, and g = r_n would do. But where g is flat the optimiser cannot
+see that less torque is worth something, and stays there. So g goes on to (T_n, r_n + δ (r_n − r_1))
+with δ = 2 %, the price of a slope everywhere. Where two motors ask for the same, `rising` spreads
+them.
 
 g bends at its nodes. "available ≥ g(τ)" is written as one row for each f_j of a family of twice
 continuously differentiable functions with
@@ -39,6 +40,7 @@ from numpy.typing import NDArray
 _BUMP = (0.0, 0.0, 0.0, 4.0, -7.0, 3.0)  # β(t) = t³ (1 − t)(4 − 3t)
 _LEVELLING = (0.0, 1.0, 0.0, -1.0, 0.5)  # slope from 1 to 0, curvature 0 at both ends
 _BUMP_SHARE = 0.25  # of a line's length
+_LAST_RISE = 0.02  # δ
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class PiecewisePolynomial:
 
 
 def rising(values: Sequence[float]) -> tuple[float, ...]:
-    """Return values that never fall, none below the one it replaces, flat at the end alone.
+    """Return values that never fall, none below the one it replaces, the same at the end alone.
 
     A value that is not above all before it is raised: to evenly between the largest so far and the
     next larger one, as the paper does for the width of its second motor (0.0356 m, between 0.04 m
@@ -142,7 +144,11 @@ def conservative_rows(
     heights = [float(value) for value in values]
     if heights[0] == heights[-1]:
         return (PiecewisePolynomial((), (Piece(0.0, (heights[0],)),)),)
-    curve = _Curve(np.array([0.0, *torques]), np.array([*heights, heights[-1]]))
+    last = heights.index(heights[-1])
+    beyond = heights[-1] + _LAST_RISE * (heights[-1] - heights[0])
+    curve = _Curve(
+        np.array([0.0, *torques[:last], torques[-1]]), np.array([*heights[: last + 1], beyond])
+    )
     slopes = curve.slopes
     firsts = [0, *(i for i in range(1, len(slopes)) if slopes[i] > slopes[i - 1])]
     lasts = [*(first - 1 for first in firsts[1:]), len(slopes) - 1]
@@ -151,7 +157,7 @@ def conservative_rows(
 
 @dataclass(frozen=True)
 class _Curve:
-    """g, by its nodes (0, r_1), (T_1, r_2), …, (T_{n−1}, r_n), (T_n, r_n)."""
+    """g, by its nodes (0, r_1), (T_1, r_2), …, (T_{n−1}, r_n), (T_n, r_n + δ (r_n − r_1))."""
 
     torque: NDArray[np.float64]
     height: NDArray[np.float64]
