@@ -12,7 +12,7 @@ from problems.quadruped_torque.problem import QuadrupedTorque
 class QuadrupedTime(QuadrupedTorque):
     """A quadruped grows and walks 0.25 m in the least time its motors allow."""
 
-    step_range = (0.05, 1.0)
+    step_range = (0.01, 1.0)
 
     def objective(self, traj: Trajectory) -> Any:
         return duration(traj)

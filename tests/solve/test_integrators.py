@@ -1,13 +1,15 @@
-"""A mass on a spring, whose every answer is known in closed form."""
+"""A mass on a spring, whose every answer is known in closed form, and a foot on the ground."""
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 
 from codesign import Problem
-from codesign.constraints import equal
+from codesign.constraints import at_rest, equal, planted
 from codesign.errors import ProblemError
+from codesign.objectives import effort_squared
 from problems.hexapod.problem import Hexapod
 from tests.support import ROOT
 
@@ -59,8 +61,45 @@ def test_backward_euler_only_loses_energy() -> None:
     assert np.all(solution.audit.energy.numerical_energy < 1e-9)
 
 
-def test_contact_needs_backward_euler() -> None:
-    with pytest.raises(ProblemError, match="need integrator = 'backward_euler'"):
-        _ = Hexapod(integrator="implicit_midpoint").transcription
+def test_an_unknown_integrator_is_refused() -> None:
     with pytest.raises(ProblemError, match="it must be one of backward_euler, implicit_midpoint"):
         Hexapod(integrator="rk4")
+
+
+class Crouch(Problem):
+    """A hopper on its foot bends its knee and stretches it again, without leaving the ground."""
+
+    robot = ROOT / "tests/robots/hopper"
+    design = {}
+    duration, knots = 0.8, 9
+    step_range = (1.0, 1.0)
+
+    def objective(self, traj):
+        return effort_squared(traj)
+
+    def constraints(self, traj):
+        low = traj.knot(0).base_position[2] - 0.05
+        for knot in (0, -1):
+            yield at_rest(traj, knot=knot)
+            yield planted(traj, knot)
+        yield equal(traj.q[0], traj.plant.q_home, name="home", knot=0)
+        yield equal(traj.knot(-1).base_position[2] - low, 0.0, name="crouched", knot=8)
+        for k in range(1, 8):
+            yield planted(traj, k)
+
+
+@pytest.mark.parametrize("integrator", ["backward_euler", "implicit_midpoint"])
+def test_a_foot_on_the_ground_neither_rings_nor_gives_energy(integrator: str) -> None:
+    solution = Crouch(integrator=integrator).solve().require_success()
+    model = solution.compile()
+    data, jacobian, speeds = mujoco.MjData(model), np.zeros((3, model.nv)), []
+    for q, v in zip(solution.q, solution.v, strict=True):
+        data.qpos[:] = q
+        mujoco.mj_fwdPosition(model, data)
+        mujoco.mj_jacSite(model, data, jacobian, None, model.site("foot").id)
+        speeds.append(np.abs(jacobian @ v).max())
+    assert max(speeds) < 2e-2  # [m/s]; a ringing foot would keep what it landed with
+    assert solution.audit.energy.worst_contact_work <= 1e-4
+    lost = abs(solution.audit.energy.made_by_integrator)
+    work = solution.audit.energy.total_actuator_work
+    assert (lost < 1e-4 * work) == (integrator == "implicit_midpoint")
