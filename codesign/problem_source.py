@@ -81,7 +81,7 @@ def problem_again(solution: Solution) -> Problem:
         design = {n: bounds for n, bounds in kind.design.items() if n in solution.design_values}
         options |= {"overrides": list(solution.overrides), "design": design}
     try:
-        return kind(**solution.options)
+        return kind(**options)
     except CodesignError:
         raise
     except Exception as error:
