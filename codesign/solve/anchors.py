@@ -15,7 +15,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ class PoseRows:
         columns: the variables that they touch, shape (c,).
         lower: lower bounds, shape (m,).
         upper: upper bounds, shape (m,).
+        states_poses: whether a row is an equation, or speaks of one knot alone, shape (m,).
         pinned: knots whose configuration an equation over one or two knots touches, shape (K,).
         at_rest: knots whose velocities are all held at zero, shape (K,).
         quaternions: entries of every unit quaternion in the decision vector, shape (·, 4).
@@ -48,6 +49,7 @@ class PoseRows:
     columns: NDArray[np.int64]
     lower: Vector
     upper: Vector
+    states_poses: NDArray[np.bool_]
     pinned: NDArray[np.bool_]
     at_rest: NDArray[np.bool_]
     quaternions: NDArray[np.int64]
@@ -72,6 +74,7 @@ class PoseRows:
         lower, upper = program.lower, program.upper
         placed = program.user_rows[: len(program.user_rows) - len(program.peaks)]
         chosen: list[int] = []
+        states_poses: list[bool] = []
         pinned = np.zeros(layout.knots, dtype=bool)
         held = np.zeros((layout.knots, layout.nv), dtype=bool)
         of_row = _columns_by_row(all_rows, all_columns, program.task.start, len(lower))
@@ -86,6 +89,7 @@ class PoseRows:
                 continue
             chosen.append(row)
             knots = np.unique(knot[columns][field[columns] == "q"])
+            states_poses.append(is_equation or len(knots) <= 1)
             if is_equation and len(knots) <= _FEW:
                 pinned[knots] = True
         rows = np.array(chosen, dtype=np.int64)
@@ -97,9 +101,21 @@ class PoseRows:
             touched,
             lower[rows],
             upper[rows],
+            np.array(states_poses, dtype=bool),
             pinned,
             np.asarray(held.all(axis=1)),
             np.concatenate(quaternions) if quaternions else np.zeros((0, 4), dtype=np.int64),
+        )
+
+    def of_poses(self) -> PoseRows:
+        """Return the rows without inequalities between knots, which hold a path together."""
+        keep = self.states_poses
+        return replace(
+            self,
+            rows=self.rows[keep],
+            lower=self.lower[keep],
+            upper=self.upper[keep],
+            states_poses=self.states_poses[keep],
         )
 
 
@@ -133,7 +149,9 @@ def meet(
         if np.max(np.abs(residual), initial=0.0) < _CLOSE_ENOUGH or damping > 1e6:
             break
         trial = x.copy()
-        trial[given.columns] += _damped_step(residual, jacobian, x, box, given.columns, damping)
+        trial[given.columns] += _damped_step(
+            residual[residual != 0.0], jacobian, x, box, given.columns, damping
+        )
         trial = _unit(np.clip(trial, *box), given.quaternions)
         new_residual, new_jacobian = _evaluate(program, given, trial)
         if new_residual @ new_residual < residual @ residual:
@@ -145,18 +163,18 @@ def meet(
 
 
 def _evaluate(program: NonlinearProgram, given: PoseRows, x: Vector) -> tuple[Vector, Vector]:
-    """Return violations (m,), signed, and the Jacobian (m, c) of the rows that are violated."""
+    """Return signed violations (m,) and the Jacobian (·, c) of the rows that are violated."""
     g, jacobian = program.derivatives["jac_g"](x, _PARAMETERS)
     value = np.asarray(g).ravel()[given.rows]
     residual = np.minimum(value - given.lower, 0.0) + np.maximum(value - given.upper, 0.0)
-    rows = np.asarray(jacobian[given.rows.tolist(), given.columns.tolist()].full())
-    rows[residual == 0.0] = 0.0
-    is_good = np.isfinite(residual) & np.isfinite(rows).all(axis=1)
-    return np.where(is_good, residual, 0.0), np.where(is_good[:, None], rows, 0.0)
+    residual = np.where(np.isfinite(residual), residual, 0.0)
+    violated = given.rows[residual != 0.0]
+    rows = jacobian.sparse().tocsr()[violated][:, given.columns].toarray()
+    return residual, np.where(np.isfinite(rows), rows, 0.0)
 
 
 def _damped_step(
-    residual: Vector,
+    violated: Vector,
     jacobian: Vector,
     x: Vector,
     box: tuple[Vector, Vector],
@@ -164,15 +182,14 @@ def _damped_step(
     damping: float,
 ) -> Vector:
     """Return the step of the touched variables; those held by a bound that it pushes on stay."""
-    slope = jacobian.T @ residual
+    slope = jacobian.T @ violated
     at_low, at_high = x[columns] <= box[0][columns], x[columns] >= box[1][columns]
     is_free = ~((at_low & (slope > 0)) | (at_high & (slope < 0)))
-    matters = np.flatnonzero(residual)
-    part = jacobian[np.ix_(matters, is_free)]
+    part = jacobian[:, is_free]
     step = np.zeros(len(columns))
     # (JᵀJ + λ I)⁻¹ Jᵀ = Jᵀ (J Jᵀ + λ I)⁻¹, and there are far fewer violated rows than variables.
-    inner = part @ part.T + damping * np.eye(len(matters))
-    step[is_free] = -part.T @ np.linalg.solve(inner, residual[matters])
+    inner = part @ part.T + damping * np.eye(len(violated))
+    step[is_free] = -part.T @ np.linalg.solve(inner, violated)
     return step
 
 

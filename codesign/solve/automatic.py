@@ -23,6 +23,7 @@ from codesign.solve.inverse import Forces, Mechanism
 from codesign.solve.starts import quaternion_starts, variable_bounds
 from codesign.terrain import Ground
 from codesign.tracing import evaluator
+from codesign.transcription import INTEGRATORS
 from codesign.transcription.limits import numeric_limits
 from draft_core.backend import jax
 from draft_core.errors import DraftError
@@ -37,6 +38,7 @@ Flags = NDArray[np.bool_]
 _BEND = (
     0.3  # joints begin at most this far from the robot's own pose; [rad] or [m], drawn per depth
 )
+_MOVED = 1e-6  # a pose that the task moved further than this is pinned, too; scaled
 _TOUCHING = 0.01  # a foot this close to the ground, as a share of the legs' size, stands on it
 _ROUNDING_STEPS = 3
 _EFFORT_NOISE = 0.01  # of the limits
@@ -71,11 +73,12 @@ def automatic_point(problem: Problem, ready: Transcription, seed: int) -> Vector
     feet = _footing(plant, mechanism, q, pinned, rng)
     low, high = (layout.split(bound)["q"] for bound in box)
     q = _stepping(mechanism, q, feet, low, high)
-    v = _velocities(mechanism, q, dt, ready.pose_rows.at_rest)
+    theta = INTEGRATORS[ready.integrator]
+    v = mechanism.velocities(q, dt, theta, ready.pose_rows.at_rest)
     v = np.clip(v, *(layout.split(bound)["v"] for bound in box))
     design = fields["design"]
     limits = numeric_limits(plant, design).effort
-    forces = _forces(plant, mechanism, (q, v, dt, design), feet.stands[1:], limits)
+    forces = _forces(plant, mechanism, (q, v, dt, design), feet.stands[1:], limits, theta)
     noisy = _noisy(plant, forces, limits, rng)
     made = {"q": q, "v": v, "dt": dt, "design": design, **noisy}
     z = np.clip(layout.join(made), *box)
@@ -96,9 +99,10 @@ def _posed(
     z = home.copy()
     index = layout.fields["q"]
     z[index] += _bend(plant, rng)
-    x = meet(program, rows, z / scale, scaled)
+    start = np.clip(z / scale, *scaled)
+    x = meet(program, rows.of_poses(), start, scaled)
     q = (x * scale)[index]
-    pinned = rows.pinned.copy()
+    pinned = rows.pinned | (np.abs(x - start)[index].max(axis=1) > _MOVED)
     arriving = np.flatnonzero(rows.at_rest[1:] & pinned[1:] & ~pinned[:-1])
     q[arriving], pinned[arriving] = q[arriving + 1], True  # a step into a rest goes nowhere
     x[index] = between_poses(plant, q, np.flatnonzero(pinned)) / scale[index]
@@ -246,23 +250,13 @@ def _stepping(mechanism: Mechanism, q: Vector, feet: Footing, low: Vector, high:
     return found
 
 
-def _velocities(mechanism: Mechanism, q: Vector, dt: Vector, at_rest: Flags) -> Vector:
-    """Return velocities of backward Euler steps, shape (K, nv); the first knot's is the next one's.
-
-    Knots that the task holds at rest are at rest, though the step before says otherwise.
-    """
-    steps = mechanism.velocities(q, dt)
-    v = np.concatenate([steps[:1], steps])
-    v[at_rest] = 0.0
-    return v
-
-
 def _forces(
     plant: Plant,
     mechanism: Mechanism,
     motion: tuple[Vector, Vector, Vector, Vector],
     stands: Flags,
     limits: Vector,
+    theta: float,
 ) -> Forces:
     """Return the forces of a motion (q, v, dt, design)."""
     q, v, dt, design = motion
@@ -273,7 +267,7 @@ def _forces(
         with jax.ensure_compile_time_eval():
             stated = plant.robot.contact_friction(plant.space.as_dict(design.tolist()))
         friction = np.array(stated, dtype=float).reshape(nc)
-    return mechanism.forces(q, v, dt, stands, frames, friction, limits, plant.weight)
+    return mechanism.forces(q, v, dt, stands, frames, friction, limits, plant.weight, theta)
 
 
 def _noisy(

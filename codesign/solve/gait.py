@@ -147,6 +147,11 @@ def footing(
                 place[a, contact] + np.linspace(0, 1, b - a + 1)[:, None] * way[contact]
             )
             stands[a + 1 : b + 1, contact] = led[a + 1 : b, contact] = True
+        for contact in np.flatnonzero(on_ground[a] != on_ground[b]).tolist():
+            leaves = bool(on_ground[a, contact])
+            line, stays = _take_off(way[contact], b - a, leaves)
+            place[a : b + 1, contact] = place[a, contact] + line
+            stands[a + 1 : b + 1, contact], led[a + 1 : b, contact] = stays[1:], True
         if not moves.any():
             continue
         names = sorted({groups[c] for c in np.flatnonzero(moves).tolist()})
@@ -160,6 +165,18 @@ def footing(
             stands[a + 1 : b + 1, contact] = ~is_up[1:]
             led[a + 1 : b, contact] = True
     return Footing(place, stands, led)
+
+
+def _take_off(way: Vector, length: int, leaves: bool) -> tuple[Vector, Flags]:
+    """Return how far along its way a foot is that is on the ground at one end only, per knot.
+
+    It stays on the ground for half of the time, and eases the rest of it.
+    """
+    middle = length // 2
+    time = np.arange(length + 1)
+    rest = (time - middle) / (length - middle) if leaves else time / max(length - middle, 1)
+    stays = time <= middle if leaves else time > length - middle
+    return ease(rest)[:, None] * way, stays
 
 
 def _steps(a: int, b: int, swings: Sequence[Swing]) -> tuple[Vector, Flags, Vector]:

@@ -26,6 +26,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
+from scipy.sparse import csr_array, eye_array
+from scipy.sparse.linalg import splu
 
 from codesign.physics import smooth_copy
 
@@ -36,6 +38,7 @@ _STEPS = 12  # most steps of the inverse kinematics at a knot
 _LEG_WEIGHT, _BODY_WEIGHT = 0.005, 0.1  # of a radian or metre off, a metre of a foot being 1
 _EFFORT_WEIGHT = 0.02  # ρ: of an effort at its limit, the robot's weight being 1
 _FORCE_WEIGHT = 0.005  # of a contact force of the robot's weight
+_SMOOTHNESS = 0.02  # α: of the midpoint rule's velocities
 _STILL = 1e-5  # [m] or [rad]: a step smaller than this ends the search
 
 
@@ -137,12 +140,26 @@ class Mechanism:
                 break
         return q
 
-    def velocities(self, q: Vector, dt: Vector) -> Vector:
-        """Return (q⁺ ⊖ q)/h of every interval, shape (N, nv)."""
-        found = np.zeros((len(dt), self.model.nv))
+    def velocities(self, q: Vector, dt: Vector, theta: float, at_rest: Flags) -> Vector:
+        """Return velocities with which the configurations follow from each other, shape (K, nv).
+
+        Backward Euler's are (q⁺ ⊖ q)/h. The midpoint rule's would ring, as it holds only means of
+        neighbours; among those that meet it nearly, the smoothest are taken.
+
+        Args:
+            q: configurations, shape (K, nq).
+            dt: time steps, shape (N,); [s].
+            theta: 1 for backward Euler, 1/2 for the implicit midpoint rule.
+            at_rest: knots that are at rest, whatever the steps beside them say, shape (K,).
+        """
+        steps = np.zeros((len(dt), self.model.nv))
         for k, step in enumerate(dt):
-            mujoco.mj_differentiatePos(self.model, found[k], step, q[k], q[k + 1])
-        return found
+            mujoco.mj_differentiatePos(self.model, steps[k], step, q[k], q[k + 1])
+        if theta == 1.0:
+            v = np.concatenate([steps[:1], steps])
+            v[at_rest] = 0.0
+            return v
+        return _smooth_velocities(steps, theta, at_rest)
 
     def forces(
         self,
@@ -154,6 +171,7 @@ class Mechanism:
         friction: Vector,
         limits: Vector,
         weight: float,
+        theta: float,
     ) -> Forces:
         """Return the efforts and contact forces that move the robot as stated, or nearly so.
 
@@ -166,6 +184,7 @@ class Mechanism:
             friction: μ of each contact, shape (nc,).
             limits: lower and upper effort of each actuator, shape (nu, 2).
             weight: the robot's weight; [N].
+            theta: where in the step forces act: 1 at its end, 1/2 in its middle.
         """
         model, data = self.model, self._data
         n, nc, nu = len(dt), len(self.sites), model.nu
@@ -175,10 +194,14 @@ class Mechanism:
         )
         for k in range(n):
             mujoco.mj_resetData(model, data)
-            data.qpos[:], data.qvel[:] = q[k + 1], v[k + 1]
+            acting = (1.0 - theta) * v[k] + theta * v[k + 1]
+            data.qpos[:], data.qvel[:] = q[k + 1], acting
+            if theta != 1.0:
+                data.qpos[:] = q[k]
+                mujoco.mj_integratePos(model, data.qpos, acting, theta * dt[k])
             mujoco.mj_forward(model, data)
             jacobians = self.jacobians()
-            moving = np.einsum("cij,cjv,v->ci", frames[k], jacobians, v[k + 1])
+            moving = np.einsum("cij,cjv,v->ci", frames[k], jacobians, acting)
             found.slide[k] = np.max(np.abs(moving[:, :2]), axis=1, initial=0.0)
             supply = self._actuation() * strongest
             data.qacc[:] = (v[k + 1] - v[k]) / dt[k]
@@ -208,6 +231,26 @@ class Mechanism:
             data.moment_colind.ravel(),
         )
         return moment.T * model.actuator_gainprm[:, 0]
+
+
+def _smooth_velocities(steps: Vector, theta: float, at_rest: Flags) -> Vector:
+    """Return v (K, nv) that minimises Σ ‖(1 − θ) v + θ v⁺ − d‖² + α Σ ‖v⁺ − 2 v + v⁻‖².
+
+    Args:
+        steps: d, the mean velocity of each interval, shape (N, nv).
+        theta: θ.
+        at_rest: knots at which v is zero, shape (K,).
+    """
+    n = len(steps)
+    here = csr_array(eye_array(n + 1))
+    mean = (1.0 - theta) * here[:-1] + theta * here[1:]
+    bend = here[2:] - 2.0 * here[1:-1] + here[:-2]
+    moving = np.flatnonzero(~at_rest)
+    matrix = (mean.T @ mean + _SMOOTHNESS * bend.T @ bend + 1e-9 * here).tocsc()
+    v = np.zeros((n + 1, steps.shape[1]))
+    if len(moving):
+        v[moving] = splu(matrix[moving][:, moving]).solve((mean.T @ steps)[moving])
+    return v
 
 
 def _pyramid_edges(frames: Vector, friction: Vector) -> Vector:
