@@ -75,6 +75,10 @@ def solve_command(
         ),
     ] = False,
     solver: Annotated[str, typer.Option(help="ipopt, or uno for a second opinion.")] = "ipopt",
+    guess: Annotated[
+        str | None,
+        typer.Option(help="What the start is made of: keyframes, home, automatic or improved."),
+    ] = None,
 ) -> None:
     """Solve a problem; the last line printed is the path of the report.
 
@@ -93,7 +97,7 @@ def solve_command(
     motor_folder = _motor_folder(task, folder) if choose else None
     choice = None
     with _user_code(task):
-        solution = _solve(task, seed, starts, jobs, time_limit, quiet, solver)
+        solution = _solve(task, seed, starts, jobs, time_limit, quiet, solver, guess)
         if alone:
             solution = _beside_specialists(task, solution, seed, starts, jobs, time_limit)
         if choose and solution.success:
@@ -102,6 +106,7 @@ def solve_command(
     command = _command_again(problem, seed, starts, time_limit, given, out, alone)
     command += " --choose-motor" if choose else ""
     command += f" --solver {solver}" if solver != "ipopt" else ""
+    command += f" --guess {guess}" if guess is not None else ""
     for note in _saved(solution, folder, command):
         _warn(note)
     chosen = choice if choice is not None and choice.success else None
@@ -410,10 +415,13 @@ def _solve(
     time_limit: float | None,
     quiet: bool,
     solver: str,
+    guess: str | None,
 ) -> Solution | TasksSolution:
     options: dict[str, Any] = {"seed": seed, "time_limit": time_limit}
     if solver != "ipopt":
         options["solver"] = solver
+    if guess is not None:
+        options["guess"] = guess
     if starts != 1:
         options |= {"starts": starts, "jobs": jobs}
     if quiet:
@@ -484,11 +492,20 @@ def _summary(solution: Solution | TasksSolution) -> str:
         f"complementarity {solution.audit.max_complementarity:.1e}",
         f"{solution.iterations} iterations, {solution.wall_s:.1f} s, "
         f"of which building {solution.build_s:.1f} s",
+        *_certified(solution),
         *_parts_of(solution),
         *(f"note: {note}" for note in solution.notes),
         *([sentence(solution.starts)] if solution.starts else []),
     ]
     return "\n".join(lines)
+
+
+def _certified(solution: Solution | TasksSolution) -> list[str]:
+    """Return how stationary an answer is and what holds it back; nothing for several tasks."""
+    from codesign.certificate.words import summary_lines
+    from codesign.solution import Solution
+
+    return summary_lines(solution.certificate) if isinstance(solution, Solution) else []
 
 
 def _parts_of(solution: Solution | TasksSolution) -> list[str]:
