@@ -94,6 +94,29 @@ class JointProgram:
             x[self.epigraph] = worst + _START_MARGIN * abs(worst)
         return x
 
+    def part_of(
+        self, x: Vector, lam_x: Vector | None, lam_g: Vector | None, index: int
+    ) -> tuple[Vector, Vector | None, Vector | None]:
+        """Return one program's variables and the multipliers that it has on its own.
+
+        The joint Lagrangian holds f_i times w_i, or times w_i (κ + λ_i) with λ_i of its epigraph.
+        Divided by that, its terms are the Lagrangian of task i at a design that is held.
+
+        Args:
+            x: a point.
+            lam_x: multipliers of the variables' bounds, None where there are none.
+            lam_g: multipliers of the rows, None where there are none.
+            index: which program.
+        """
+        columns, first = self.columns[index], self.first_rows[index]
+        if lam_x is None or lam_g is None:
+            return x[columns], None, None
+        share = float(self.weights[index])
+        if self.epigraph is not None:
+            share *= OTHERS - float(lam_g[len(lam_g) - len(self.programs) + index])
+        rows = lam_g[first : first + len(self.programs[index].lower)]
+        return x[columns], lam_x[columns] / share, rows / share
+
     def join_bounds(self, boxes: Sequence[tuple[Vector, Vector]]) -> tuple[Vector, Vector]:
         """Return bounds of x from those of each program's variables; those of a design meet."""
         low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)

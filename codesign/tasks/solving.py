@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from codesign.errors import ProblemError
 from codesign.nlp import JointProgram, join_programs
 from codesign.solution import Solution, solution_of
@@ -160,10 +162,18 @@ def _part(
     seed: int,
     began: float,
 ) -> Solution:
-    """Return one task's share of the joint answer as a solution of its own, audited."""
-    columns = ready.program.columns[index]
-    own = replace(path, point=Point(path.point.x[columns]))
+    """Return one task's share of the joint answer as a solution of its own, audited.
+
+    Its design is held where it is shared, so that its certificate is that of the motion.
+    """
+    program = ready.program
+    columns = program.columns[index]
+    point = program.part_of(path.point.x, path.point.lam_x, path.point.lam_g, index)
+    own = replace(path, point=Point(*point))
     bounds = (box[0][columns], box[1][columns])
+    held = program.programs[index].layout.fields["design"]
+    design = np.clip(own.point.x[held], bounds[0][held], bounds[1][held])
+    bounds[0][held] = bounds[1][held] = design
     solution = solution_of(
         tasks.problems[name], ready.parts[name], own, bounds, seed, time.monotonic() - began
     )
