@@ -131,6 +131,7 @@ class Record(msgspec.Struct):
     motor_choice: MotorRecord | None = None
     certificate: CertificateRow | None = None
     prices: list[PriceRow] = msgspec.field(default_factory=list)
+    allowance: Number = 0.0
 
     def audit(self) -> Audit:
         """Return the verdict it tells."""
@@ -148,6 +149,7 @@ class Record(msgspec.Struct):
             energy=EnergyAudit(*(np.array([number(x) for x in work]) for work in works)),
             objective=number(self.objective),
             objective_gap=number(self.objective_gap),
+            allowance=number(self.allowance),
             by_kind=self.certification().certificate(None).violations,
         )
 
@@ -214,6 +216,7 @@ def encode(solution: Solution, digests: Mapping[str, str]) -> str:
         "message": solution.message,
         "objective": solution.objective,
         "objective_gap": audit.objective_gap,
+        "allowance": audit.allowance,
         "design": {name: asdict(value) for name, value in solution.design_values.items()},
         "max_dynamics_residual": audit.max_dynamics_residual,
         "max_violation": audit.max_violation,

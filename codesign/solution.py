@@ -23,7 +23,14 @@ from codesign.solve.refine import CHANGE, ENERGY, MESH_CONVERGED, MOST_KNOTS, Me
 from codesign.solve.resample import resample
 from codesign.solve.starts import unlimited_hinges
 from codesign.solve.starts_record import StartRecord
-from codesign.solve.status import IMPOSSIBLE, NO_MINIMUM, STOPPED, SolveStatus, meaning_of
+from codesign.solve.status import (
+    IMPOSSIBLE,
+    NO_FREEDOM,
+    NO_MINIMUM,
+    STOPPED,
+    SolveStatus,
+    meaning_of,
+)
 from codesign.terrain import Relief, relief_under
 from draft_core.errors import DraftError
 
@@ -437,9 +444,12 @@ def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
     elif path.is_impossible:
         meaning = IMPOSSIBLE
     elif path.is_feasible and meaning.status is not SolveStatus.SOLVED:
-        meaning = NO_MINIMUM
+        lacks_freedom = last.result.return_status == "Not_Enough_Degrees_Of_Freedom"
+        meaning = NO_FREEDOM if lacks_freedom else NO_MINIMUM
     finished = last.phase == "objective" and meaning.status is SolveStatus.SOLVED
     worst = str(verdict.worst[0]) if verdict.worst else "no constraint is violated"
+    if path.is_impossible:
+        worst = _unmet(verdict) or worst
     if finished and verdict.is_feasible:
         if not verdict.has_true_peaks:
             return SolveStatus.NOT_CONVERGED, _SLACK_PEAK
@@ -451,10 +461,22 @@ def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
     return status, f"{meaning.words}: {worst}{advice}"
 
 
+_UNMET_SHARE = 0.01  # of the largest violation, below which one is not worth naming
+
 _SLACK_PEAK = (
     "the objective is not pushing its peaks down: the variable that stands for a maximum ended "
     "away from it; let the objective grow with every traj.peak(), or use jnp.max in its place"
 )
+
+
+def _unmet(verdict: Audit) -> str:
+    """Return the parts of the task that cannot be met together, at most three, the worst first.
+
+    Which of them gives way is the search's choice: all are named.
+    """
+    stated = [v for v in verdict.worst if v.constraint not in verdict.by_kind]
+    large = [v for v in stated if v.scaled > _UNMET_SHARE * stated[0].scaled]
+    return ", ".join(str(violation) for violation in large[:3])
 
 
 def _why_not_physical(verdict: Audit) -> str:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.errors import ProblemError
+from codesign.errors import ProblemError, SolverError
 from codesign.nlp import NonlinearProgram
 from codesign.plant import Plant
 from draft_core.backend import mujoco
 from draft_core.errors import DraftError
+
+if TYPE_CHECKING:
+    from codesign.solution import Solution
 
 Vector = NDArray[np.float64]
 
@@ -95,6 +100,24 @@ def require_live_rows(program: NonlinearProgram) -> None:
             f"constraint '{placed.rows.name}'{which} depends on neither the motion nor the design, "
             "and does not hold; state it on something that can change"
         )
+
+
+def require_numbers(start: Solution) -> None:
+    """Refuse a solution to start from that holds NaN or infinity.
+
+    Raises:
+        SolverError: naming the quantity and the knot, or the design variable.
+    """
+    for name in ("q", "v", "u", "normal", "tangent", "slide", "dt"):
+        bad = np.argwhere(~np.isfinite(getattr(start, name)))
+        if len(bad):
+            raise SolverError(
+                f"start: its {name} is NaN or infinite at knot {bad[0][0]}; start from another "
+                "solution, or from none"
+            )
+    for name, value in start.design.items():
+        if not np.isfinite(value):
+            raise SolverError(f"start: its design variable '{name}' is {value}; give it a number")
 
 
 def require_finite_start(program: NonlinearProgram, x: Vector) -> None:

@@ -19,6 +19,7 @@ from codesign.solve.checks import (
     idle_design,
     require_finite_start,
     require_live_rows,
+    require_numbers,
     require_peaks_pushed_down,
     require_supported,
     require_valid_design_space,
@@ -411,6 +412,9 @@ def _solution_to_start_from(start: Any, problem: Problem | Tasks) -> Any:
         raise SolverError(
             f"start is a {type(start).__name__}; it must be a Solution or the folder of a saved one"
         )
+    for one in found.tasks.values() if isinstance(found, TasksSolution) else [found]:
+        if one is not None:
+            require_numbers(one)
     return found
 
 

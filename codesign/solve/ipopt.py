@@ -230,6 +230,7 @@ class Ipopt:
         if status == "User_Requested_Stop" and monitor.best is not None:
             point, final = Point(monitor.best), monitor.best_violation
         timings = {k[7:]: v for k, v in stats.items() if k.startswith("t_wall_nlp")}
+        iterations = min(max(int(stats["iter_count"]), 0), monitor.iteration)  # unset if none ran
         return StageResult(
-            point, status, int(stats["iter_count"]), float(result["f"]), final, seconds, timings
+            point, status, iterations, float(result["f"]), final, seconds, timings
         )

@@ -90,6 +90,13 @@ NO_MINIMUM = Meaning(
     f"{_TRY_STARTS}; kinks (round, conditions, max) in limits or terms do this, too",
 )
 
+NO_FREEDOM = Meaning(
+    SolveStatus.NOT_CONVERGED,
+    "a motion that meets the task was found, but with as many equations as variables or more there "
+    "is nothing to minimise over",
+    "use more knots, or state each equation once",
+)
+
 STOPPED: dict[SolveStatus, Meaning] = {
     SolveStatus.INTERRUPTED: Meaning(
         SolveStatus.INTERRUPTED, "the solve was interrupted", "start again from this solution"

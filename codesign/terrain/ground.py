@@ -28,7 +28,7 @@ class Ground(Protocol):
         """Return the distance φ of a world point (3,) from the surface, positive above; [m]."""
         ...
 
-    def height(self, position: jax.Array) -> jax.Array:
+    def height(self, position: jax.Array, /) -> jax.Array:
         """Return the height at a horizontal position (2,), rounding left out; [m]."""
         ...
 
