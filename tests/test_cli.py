@@ -125,16 +125,19 @@ def test_no_arguments_show_help(capsys):
 def test_list_names_each_problem_with_its_question(capsys):
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["hexapod", "hopper", "quadcopter"]
-    assert "A hexapod walks 0.45 m and presses a button 0.15 m above the ground." in lines[0]
+    names = [line.split()[0] for line in lines]
+    assert names == sorted(names)
+    assert {"hexapod", "hopper", "quadcopter", "biped_flat_and_step"} <= set(names)
+    question = "A hexapod walks 0.45 m and presses a button 0.15 m above the ground."
+    assert question in lines[names.index("hexapod")]
 
 
 def test_every_listed_problem_loads():
-    from codesign import Problem
+    from codesign import Problem, Tasks
     from problems import registry
 
     for name, entry in registry().items():
-        assert issubclass(problem_class(name), Problem)
+        assert issubclass(problem_class(name), Problem | Tasks)
         assert entry.summary
 
 

@@ -224,6 +224,15 @@ def test_every_task_is_a_whole_solution_with_the_shared_design(pushes) -> None:
     assert pushes.iterations > 0
 
 
+def test_every_tasks_motion_is_stationary_at_the_shared_design(pushes) -> None:
+    # the worse of the two and the other one, whose objective weighs next to nothing in the whole
+    uneven = TwoPushes(weights={"short": 0.01}).solve().require_success()
+    for found in (pushes, uneven):
+        for task in found.tasks.values():
+            assert task.certificate.verdict == "stationary"
+            assert "reach" not in [price.name for price in task.prices]
+
+
 def test_a_design_that_one_task_does_not_use_is_free_for_the_other() -> None:
     class Indifferent(Push):
         def objective(self, traj):
