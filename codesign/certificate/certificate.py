@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codesign.audit import Violation
-from codesign.certificate.lagrangian import Multipliers
+from codesign.certificate.lagrangian import Multipliers, interval_groups
 from codesign.certificate.prices import Price, PriceList, prices_of
 from codesign.certificate.stationarity import Kkt, PairSigns, check_kkt, pair_signs
 from codesign.tracing import TracingError
+from codesign.transcription import interval_rows
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
@@ -123,6 +124,10 @@ class Certification:
         return certify(ready, self.violations, self.box, self.multipliers, self.is_minimum)
 
 
+_OTHER_FORMULATION = (
+    "solved in another formulation of complementarity than answers are measured by: its "
+    "multipliers are not checked"
+)
 _NO_MULTIPLIERS = "the solve ended without multipliers of the objective: no stationarity, no prices"
 
 
@@ -134,6 +139,8 @@ def certify(
     is_minimum: bool,
 ) -> Certificate:
     """Return the certificate of an answer; see `Certification` for the arguments."""
+    if not _is_measured_as_stated(ready):
+        return Certificate(violations, note=_OTHER_FORMULATION)
     try:
         kkt = check_kkt(ready, multipliers, box)
         pairs = pair_signs(ready, multipliers)
@@ -152,4 +159,13 @@ def certify(
         prices_below=listed.below,
         tied=listed.tied,
         note="" if is_minimum else "the last stage did not converge: there are no prices",
+    )
+
+
+def _is_measured_as_stated(ready: Transcription) -> bool:
+    """Tell whether the rows that the solver saw are those by which answers are measured."""
+    stated, measured = interval_groups(ready.program), interval_rows(ready.plant, ready.integrator)
+    return len(stated) == len(measured) and all(
+        a.name == b.name and a.labels == b.labels and a.relaxation == b.relaxation
+        for a, b in zip(stated, measured, strict=True)
     )

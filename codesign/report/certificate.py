@@ -6,79 +6,79 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from codesign.certificate.stationarity import STATIONARITY_TOLERANCE
+from codesign.certificate.words import (
+    pairs_sentence,
+    price_groups,
+    relaxation_sentence,
+    rest_sentence,
+)
 from codesign.report.tables import against, number, table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from codesign.certificate import Certificate, Kkt, PairSigns, Price
 
-MOST_PRICES = 12
+MOST_PRICES = 8  # of each group
 
 
 def certificate_section(certificate: Certificate) -> str:
-    """Return stationarity and prices as HTML."""
-    verdict = f"<p><strong>{escape(certificate.verdict.capitalize())}.</strong>"
-    note = f" {escape(certificate.note.capitalize())}." if certificate.note else ""
-    parts = [f"{verdict}{note}</p>"]
+    """Return how stationary the answer is, as HTML."""
+    head = f"<p><strong>{escape(_capital(certificate.verdict))}.</strong>"
+    note = f" {escape(_capital(certificate.note))}." if certificate.note else ""
+    parts = [f"{head}{note}</p>"]
     if certificate.kkt is not None:
-        parts.append(_kkt_table(certificate.kkt))
+        parts.append(_kkt_table(certificate.kkt, certificate.pairs))
     if certificate.pairs is not None:
-        parts.append(f"<p>{escape(pairs_sentence(certificate.pairs))}</p>")
-    if certificate.relaxation_worth > 0:
-        parts.append(
-            f"<p>Contacts were relaxed to {number(certificate.relaxation)} (scaled); exact ones "
-            f"would raise the objective by about {number(certificate.relaxation_worth, 2)}.</p>"
-        )
-    return "".join(parts)
+        parts.append(f"<p>{escape(_capital(pairs_sentence(certificate.pairs)))}.</p>")
+    relaxed = relaxation_sentence(certificate)
+    return "".join(parts) + (f"<p>{escape(_capital(relaxed))}.</p>" if relaxed else "")
 
 
 def price_section(certificate: Certificate) -> str:
     """Return the prices as HTML, those worth most first."""
     if not certificate.prices:
-        return f"<p>{escape(certificate.note.capitalize() or 'No active bound has a price')}.</p>"
-    shown = certificate.prices[:MOST_PRICES]
-    rest = len(certificate.prices) - len(shown) + certificate.prices_below
-    others = [f"{rest} more active bounds are worth less"] if rest else []
-    if certificate.tied:
-        others.append(
-            f"{len(certificate.tied)} have no price, because others leave them no room to move"
-        )
-    tail = f"<p>{escape('; '.join(others).capitalize())}.</p>" if others else ""
-    return f"{_price_table(shown)}{tail}"
+        why = certificate.note or "No active bound has a price"
+        return f"<p>{escape(_capital(why))}.</p>"
+    groups = price_groups(certificate, MOST_PRICES)
+    rest = rest_sentence(certificate, sum(len(prices) for _, prices in groups))
+    tail = f"<p>{escape(_capital(rest))}.</p>" if rest else ""
+    tables = "<p></p>".join(_price_table(title, prices) for title, prices in groups)
+    return f"{tables}{tail}"
 
 
-def pairs_sentence(pairs: PairSigns) -> str:
-    """Say how many contact pairs are undecided, and of which kind."""
-    if not pairs.biactive:
-        return f"Each of the {pairs.pairs} contact pairs is decided: one side of it is positive."
-    kinds = {"S": "S", "M": "M", "C": "C", "none": "none of these"}
-    counts = ", ".join(f"{pairs.counts[k]} {word}" for k, word in kinds.items() if pairs.counts[k])
-    return (
-        f"Of {pairs.pairs} contact pairs, {pairs.biactive} are undecided (both sides below "
-        f"{number(pairs.threshold)}, scaled), by the signs of their multipliers: {counts}."
-    )
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
-def _kkt_table(kkt: Kkt) -> str:
-    rows = [
-        ["gradient of the Lagrangian", number(kkt.residual, 3), escape(kkt.place)],
-        ["multiplier times slack", number(kkt.slackness, 3), ""],
-        ["multiplier of the wrong sign", number(kkt.wrong_sign, 3), ""],
+def _kkt_table(kkt: Kkt, pairs: PairSigns | None) -> str:
+    limit = STATIONARITY_TOLERANCE
+    amounts = [
+        ("gradient of the Lagrangian", kkt.residual, kkt.place),
+        ("multiplier times slack", kkt.slackness, ""),
+        ("multiplier of the wrong sign", kkt.wrong_sign, ""),
     ]
-    amounts = (kkt.residual, kkt.slackness, kkt.wrong_sign)
-    for row, amount in zip(rows, amounts, strict=True):
-        row[2:2] = [number(STATIONARITY_TOLERANCE), against(amount, STATIONARITY_TOLERANCE)]
+    rows = [
+        [name, number(amount, 3), number(limit), against(amount, limit), escape(place)]
+        for name, amount, place in amounts
+    ]
+    if pairs is not None:
+        name = "multiplier that exact contacts would not have"
+        rows.append([name, number(pairs.leftover, 3), "–", "", ""])
     head = ["largest (scaled)", "amount", "limit", "", "where"]
     return table(head, rows, numeric=(1, 2))
 
 
-def _price_table(prices: tuple[Price, ...]) -> str:
+def _price_table(title: str, prices: Sequence[Price]) -> str:
     rows = [
         [
-            escape(price.sentence).replace("`", ""),
+            escape(_capital(price.sentence).replace("`", "")),
             number(price.price),
             escape(price.unit),
             number(price.value),
         ]
         for price in prices
     ]
-    return table(["to first order", "price", "unit", "bound is at"], rows, numeric=(1, 3))
+    return table(
+        [f"of {title}, to first order", "price", "unit", "bound is at"], rows, numeric=(1, 3)
+    )
