@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from codesign.audit import Audit, Violation
-from codesign.certificate import Certification
+from codesign.certificate import Certificate, Certification
 from codesign.certificate.record import CertificateRow, PriceRow, told
 from codesign.errors import SolutionError
 from codesign.motor_library.record import MotorRecord
@@ -156,7 +156,7 @@ class Record(msgspec.Struct):
     def certification(self) -> Certification:
         """Return the certificate it tells; an empty one where it was saved without."""
         if self.certificate is None:
-            return Certification()
+            return Certification(found=Certificate(note="saved before there were certificates"))
         return Certification(found=self.certificate.certificate(self.prices))
 
     def outcomes(self) -> tuple[StartRecord, ...]:

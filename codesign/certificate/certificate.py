@@ -116,12 +116,17 @@ class Certification:
     def _worked_out(self, task: Problem | None) -> Certificate:
         if self.multipliers is None or self.box is None:
             return Certificate(self.violations, note=_NO_MULTIPLIERS)
+        at = self.multipliers
+        if not all(np.isfinite(part).all() for part in (at.x, at.bounds, at.rows)):
+            return Certificate(
+                self.violations, note="the solve ended in numbers that are not finite"
+            )
         ready = self.ready
         if ready is None and task is not None:
             ready = task.transcription
-        if ready is None or len(self.multipliers.rows) != len(ready.program.lower):
+        if ready is None or len(at.rows) != len(ready.program.lower):
             return Certificate(self.violations, note=_NO_MULTIPLIERS)
-        return certify(ready, self.violations, self.box, self.multipliers, self.is_minimum)
+        return certify(ready, self.violations, self.box, at, self.is_minimum)
 
 
 _OTHER_FORMULATION = (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from codesign import Problem, load
-from codesign.certificate import Multipliers, certify
+from codesign.certificate import Certification, Multipliers, certify
 from codesign.certificate.stationarity import (
     STATIONARITY_TOLERANCE,
     check_kkt,
@@ -292,3 +292,15 @@ def test_a_solution_from_another_process_can_still_be_certified() -> None:
     crossed = pickle.loads(pickle.dumps(solution.certification))
     assert crossed.ready is None
     assert crossed.certificate(Lift()) == solution.certificate
+
+
+def test_the_guide_is_true() -> None:
+    guide = (ROOT / "docs/answers.md").read_text(encoding="utf-8")
+    block = guide.split("```python\n")[1].split("```")[0]
+    exec(compile(block, "docs/answers.md", "exec"), {})
+
+
+def test_numbers_that_are_not_finite_are_no_certificate() -> None:
+    at = Multipliers(np.full(3, np.nan), np.zeros(3), np.zeros(2), EPS)
+    empty = Certification(multipliers=at, box=(np.zeros(3), np.ones(3)))
+    assert "not finite" in empty.certificate(None).note
