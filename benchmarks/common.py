@@ -63,13 +63,14 @@ def settings(description: str | None, seeds: int, arguments: Sequence[str] | Non
     summary = (description or "").splitlines()[0] if description else None
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--quick", action="store_true", help="smallest sizes; proves nothing")
-    parser.add_argument("--seeds", type=_positive, help=f"random starts ({seeds} by default)")
+    parser.add_argument("--seeds", type=positive, help=f"random starts ({seeds} by default)")
     parser.add_argument("--out", type=Path, default=OUT, help=f"folder of the JSON ({OUT})")
     given = parser.parse_args(arguments)
     return Settings(given.quick, given.seeds or (1 if given.quick else seeds), given.out)
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Return a whole number, 1 or more, of a command line."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a whole number, 1 or more")
@@ -115,21 +116,21 @@ def record(name: str, asked: Settings, results: Mapping[str, Any]) -> Path:
     asked.out.mkdir(parents=True, exist_ok=True)
     path = asked.out / f"{name}.json"
     content = {"benchmark": name, "quick": asked.quick, "machine": machine(), **results}
-    path.write_text(json.dumps(_plain(content), indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(plain(content), indent=1) + "\n", encoding="utf-8")
     print(f"\n{path}")
     return path
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value as JSON has it; what is not a finite number becomes null."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
@@ -256,9 +257,9 @@ def recorded() -> Iterator[Recording]:
         recording.setup_s += time.perf_counter() - began
 
     def recorded_run(
-        self: Ipopt, start: Any, bounds: Any, parameters: Any, stop: Any, report: Any
+        self: Ipopt, start: Any, bounds: Any, parameters: Any, stop: Any, report: Any, *more: Any
     ) -> StageResult:
-        result = run(self, start, bounds, parameters, stop, report)
+        result = run(self, start, bounds, parameters, stop, report, *more)
         callback = float(self._solver.stats().get("t_wall_callback_fun", 0.0))
         stage = RecordedStage(start.x.copy(), bounds, parameters, result, callback)
         recording.stages.append(stage)

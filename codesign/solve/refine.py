@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from codesign.solution import Solution
 
 CHANGE = 0.05
-ENERGY = 0.2
+ENERGY = 0.05
 MOST_KNOTS = 241
 MESH_CONVERGED = "mesh-converged: "
 _NOT = "not mesh-converged: "
