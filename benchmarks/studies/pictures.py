@@ -157,7 +157,7 @@ def spreads(record: Record) -> str:
 
         def x(value: float, low: float = low, high: float = high) -> float:
             share = (value - low) / ((high - low) or 1.0)
-            return left + min(1.04, max(-0.04, share)) * (right - left)
+            return left + min(1.02, max(-0.02, share)) * (right - left)
 
         parts.append(
             f'<text class="end" x="{left - 62}" y="{y + 4:.1f}">{escape(name)}</text>'

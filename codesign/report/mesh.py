@@ -21,7 +21,7 @@ def mesh_section(mesh: Sequence[MeshRecord]) -> str:
     """Return a table of the meshes and, of two solved ones or more, a plot of their objectives."""
     head, *rows = mesh_rows(mesh)
     cells = [[escape(cell) for cell in row] for row in rows]
-    return table(head, cells, numeric=range(7)) + mesh_plot(mesh)
+    return f"{table(head, cells, numeric=range(7))}<p></p>{mesh_plot(mesh)}"
 
 
 def mesh_plot(mesh: Sequence[MeshRecord]) -> str:
@@ -59,6 +59,6 @@ def mesh_plot(mesh: Sequence[MeshRecord]) -> str:
     )
     label = "Objective on each mesh"
     return (
-        f'<figure class="plot"><figcaption>{label}</figcaption><svg role="img" '
+        f'<figure class="plot" style="max-width:560px"><figcaption>{label}</figcaption><svg role="img" '
         f'aria-label="{label}" viewBox="0 0 560 {_HEIGHT:.0f}">{"".join(parts)}</svg></figure>'
     )
