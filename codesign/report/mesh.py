@@ -59,6 +59,7 @@ def mesh_plot(mesh: Sequence[MeshRecord]) -> str:
     )
     label = "Objective on each mesh"
     return (
-        f'<figure class="plot" style="max-width:560px"><figcaption>{label}</figcaption><svg role="img" '
-        f'aria-label="{label}" viewBox="0 0 560 {_HEIGHT:.0f}">{"".join(parts)}</svg></figure>'
+        f'<figure class="plot" style="max-width:560px"><figcaption>{label}</figcaption>'
+        f'<svg role="img" aria-label="{label}" viewBox="0 0 560 {_HEIGHT:.0f}">'
+        f"{''.join(parts)}</svg></figure>"
     )
