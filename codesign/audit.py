@@ -66,7 +66,7 @@ class Audit:
     """The verdict on one answer.
 
     Attributes:
-        worst: the worst row of each group, worst first.
+        worst: the worst row of each group, worst first as multiples of their tolerances.
         max_dynamics_residual: largest dynamics residual by MuJoCo C, scaled by weight.
         max_violation: largest scaled violation of dynamics, bounds and constraints.
         max_complementarity: largest scaled complementarity product of a contact.
@@ -143,7 +143,7 @@ def audit(
     compiled = list(_compiled_limit_violations(plant, model, motion))
     dynamics = _dynamics_violation(plant, physics.dynamics)
     found = [*kinematic, *stated, *bounds, *compiled, dynamics]
-    worst = sorted([*found, *contact], key=lambda v: -v.scaled)
+    worst = sorted([*found, *contact], key=lambda v: -v.scaled / _tolerance(v))
     return Audit(
         worst=tuple(v for v in worst if v.scaled > 0),
         max_dynamics_residual=found[-1].scaled,
@@ -188,6 +188,11 @@ def _allowance(plant: Plant, dt: Vector) -> float:
     """Return what all contacts may do in the longest interval within their tolerance; [J]."""
     speed = PASSIVITY_SHARE * COMPLEMENTARITY_TOLERANCE  # of the whole weight, lifted; [m/s]
     return len(plant.robot.contacts) * speed * plant.weight * float(np.max(dt))
+
+
+def _tolerance(violation: Violation) -> float:
+    is_contact = violation.constraint == "complementarity"
+    return COMPLEMENTARITY_TOLERANCE if is_contact else FEASIBILITY_TOLERANCE
 
 
 def _dynamics_violation(plant: Plant, residual: Vector) -> Violation:

@@ -19,6 +19,7 @@ from codesign.solve.status import SolveStatus
 
 Vector = NDArray[np.float64]
 AnyProgram = NonlinearProgram | JointProgram | ElasticProgram | PenaltyProgram
+_BOUND_RELAXATION = 1e-8  # IPOPT's bound_relax_factor
 IterationFunction = Callable[[int, float, float], None]
 
 
@@ -169,6 +170,19 @@ class Monitor(ca.Callback):
         return [1.0 if self.stop or self.failure else 0.0]
 
 
+def _moved_in(low: Vector, high: Vector) -> tuple[Vector, Vector]:
+    """Return a box smaller by what IPOPT lets x leave it, unless it is hardly wider than that.
+
+    Put back into its box afterwards, a speed at its bound would no longer fit the dynamics: over a
+    step of 3 ms an error of 1e-8 is one of 1e-5 in the force.
+    """
+    lowest, highest = np.isfinite(low), np.isfinite(high)
+    below = np.where(lowest, _BOUND_RELAXATION * np.maximum(1.0, np.abs(low)), 0.0)
+    above = np.where(highest, _BOUND_RELAXATION * np.maximum(1.0, np.abs(high)), 0.0)
+    has_room = ~(lowest & highest) | (high - low > 100 * (below + above))
+    return np.where(has_room, low + below, low), np.where(has_room, high - above, high)
+
+
 class Ipopt:
     """IPOPT bound to one nonlinear program; built once, run for every stage and seed."""
 
@@ -211,8 +225,7 @@ class Ipopt:
         arguments: dict[str, Any] = {
             "x0": start.x,
             "p": list(parameters),
-            "lbx": bounds[0],
-            "ubx": bounds[1],
+            **dict(zip(("lbx", "ubx"), _moved_in(*bounds), strict=True)),
             "lbg": program.lower,
             "ubg": monitor.upper,
         }
@@ -231,6 +244,4 @@ class Ipopt:
             point, final = Point(monitor.best), monitor.best_violation
         timings = {k[7:]: v for k, v in stats.items() if k.startswith("t_wall_nlp")}
         iterations = min(max(int(stats["iter_count"]), 0), monitor.iteration)  # unset if none ran
-        return StageResult(
-            point, status, iterations, float(result["f"]), final, seconds, timings
-        )
+        return StageResult(point, status, iterations, float(result["f"]), final, seconds, timings)
