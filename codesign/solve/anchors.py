@@ -39,7 +39,7 @@ class PoseRows:
         columns: the variables that they touch, shape (c,).
         lower: lower bounds, shape (m,).
         upper: upper bounds, shape (m,).
-        states_poses: whether a row is an equation, or speaks of one knot alone, shape (m,).
+        states_poses: whether a row is the task's own or speaks of one knot alone, shape (m,).
         pinned: knots whose configuration an equation over one or two knots touches, shape (K,).
         at_rest: knots whose velocities are all held at zero, shape (K,).
         quaternions: entries of every unit quaternion in the decision vector, shape (·, 4).
@@ -89,7 +89,7 @@ class PoseRows:
                 continue
             chosen.append(row)
             knots = np.unique(knot[columns][field[columns] == "q"])
-            states_poses.append(is_equation or len(knots) <= 1)
+            states_poses.append(row < program.task.stop or len(knots) <= 1)
             if is_equation and len(knots) <= _FEW:
                 pinned[knots] = True
         rows = np.array(chosen, dtype=np.int64)
@@ -108,7 +108,7 @@ class PoseRows:
         )
 
     def of_poses(self) -> PoseRows:
-        """Return the rows without inequalities between knots, which hold a path together."""
+        """Return the rows without those of every problem that hold its path together."""
         keep = self.states_poses
         return replace(
             self,

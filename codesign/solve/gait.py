@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ Flags = NDArray[np.bool_]
 
 STRIDE = 0.7  # longest stride, as a share of the legs' size
 _TRAVEL = 0.02  # feet that move less than this share of the legs' size do not step
+_ASIDE = np.array([0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3])  # places tried beside a step's, in sizes
+_SOLE = 0.08  # the ground is looked at so far ahead of and behind a foot, as a share of the size
+_STEEP = 0.7  # slope on which no foot is put down
 _LIFT = (0.04, 0.12)  # height of a swing, as a share of the legs' size
 WALK_SHARE = 0.25  # share of the starts in which four feet swing one by one rather than in pairs
 
@@ -159,7 +163,8 @@ def footing(
         lift = size * rng.uniform(*_LIFT)
         for contact in np.flatnonzero(moves).tolist():
             mine = [s for s in swings if s.group == names.index(groups[contact])]
-            share, is_up, raised = _steps(a, b, mine)
+            settle = partial(_off_edges, place[a, contact], way[contact], size, height)
+            share, is_up, raised = _steps(a, b, mine, settle)
             line = place[a, contact] + share[:, None] * way[contact]
             place[a : b + 1, contact] = _over_ground(line, lift * raised, height)
             stands[a + 1 : b + 1, contact] = ~is_up[1:]
@@ -179,7 +184,22 @@ def _take_off(way: Vector, length: int, leaves: bool) -> tuple[Vector, Flags]:
     return ease(rest)[:, None] * way, stays
 
 
-def _steps(a: int, b: int, swings: Sequence[Swing]) -> tuple[Vector, Flags, Vector]:
+def _off_edges(
+    start: Vector, way: Vector, size: float, height: Callable[[Vector], Vector], share: float
+) -> float:
+    """Return a share of a foot's way near the wanted one at which the ground is not steep."""
+    length = float(np.linalg.norm(way[:2]))
+    tried = np.clip(share + _ASIDE * size / length, 0.0, 1.0)
+    reach = _SOLE * size * way[:2] / length
+    places = start[:2] + tried[:, None] * way[:2]
+    ends = height(np.concatenate([places - reach, places + reach])).reshape(2, -1)
+    is_flat = np.abs(ends[1] - ends[0]) <= 2 * _SOLE * size * _STEEP
+    return float(tried[np.argmax(is_flat)]) if is_flat.any() else share
+
+
+def _steps(
+    a: int, b: int, swings: Sequence[Swing], settle: Callable[[float], float]
+) -> tuple[Vector, Flags, Vector]:
     """Return the share of a foot's way, whether it swings and how far it is up, per knot a … b."""
     knots = np.arange(a, b + 1)
     share, raised = np.zeros(len(knots)), np.zeros(len(knots))
@@ -188,7 +208,7 @@ def _steps(a: int, b: int, swings: Sequence[Swing]) -> tuple[Vector, Flags, Vect
     for i, swing in enumerate(swings):
         is_last = i == len(swings) - 1
         middle = b if is_last else (swing.end + swings[i + 1].start) / 2
-        after = 1.0 if is_last else float(ease(np.array((middle - a) / (b - a))))
+        after = 1.0 if is_last else settle(float(ease(np.array((middle - a) / (b - a)))))
         part = np.clip((knots - swing.start) / (swing.end - swing.start), 0.0, 1.0)
         share = np.where(knots > swing.start, before + (after - before) * part, share)
         raised = np.where((part > 0) & (part < 1), np.sin(np.pi * part), raised)

@@ -68,7 +68,10 @@ def _with_peaks(ready: Transcription, z: Vector) -> Vector:
 
 
 def penalty_function(ready: Transcription) -> Callable[[Any], Any]:
-    """Return the penalty as a JAX function of the scaled variables, x (n,) → number."""
+    """Return the penalty as a JAX function of scaled variables, x (b, n) → (b,).
+
+    The batch and its intervals are one axis: XLA's CPU compiler fails on two of them.
+    """
     program, terms, plant = ready.program, ready.terms, ready.plant
     layout, groups = terms.layout, interval_rows(plant, ready.integrator)
     residuals = interval_function(plant, ready.integrator)
@@ -91,14 +94,15 @@ def penalty_function(ready: Transcription) -> Callable[[Any], Any]:
         value = residuals(*parts[:8], parts[8][0], parts[9], _RELAXATION) / size - widened
         return _outside(value, lower, upper)
 
-    def penalty(x: Any) -> Any:
+    def penalties(x: Any) -> Any:
         z = x * scale
-        objective, user, _ = terms.evaluate(z)
-        outside = jnp.sum(jax.vmap(one)(z[index]) ** 2)
-        outside = outside + jnp.sum(_outside(user / user_scale, user_lower, user_upper) ** 2)
+        objective, user, _ = jax.vmap(terms.evaluate)(z)
+        off = jax.vmap(one)(z[:, index].reshape(-1, index.shape[1])).reshape(len(x), -1)
+        user_off = _outside(user / user_scale, user_lower, user_upper)
+        outside = jnp.sum(off**2, axis=1) + jnp.sum(user_off**2, axis=1)
         return _OBJECTIVE_WEIGHT * objective + 0.5 * outside
 
-    return penalty
+    return penalties
 
 
 def _outside(value: Any, lower: Vector, upper: Vector) -> Any:
@@ -113,26 +117,30 @@ def improver(ready: Transcription) -> Callable[[Vector, Vector, Vector], tuple[V
     """
     import optax
 
-    penalty = penalty_function(ready)
+    penalties = penalty_function(ready)
     schedule = optax.cosine_decay_schedule(_LEARNING_RATE, STEPS)
     optimiser = optax.adam(schedule, b2=0.99)
 
     def improve(x: Any, low: Any, high: Any) -> tuple[Any, Any]:
+        def total(x: Any) -> tuple[Any, Any]:
+            values = penalties(x)
+            return jnp.sum(values), values
+
         def step(carry: Any, _: Any) -> tuple[Any, None]:
             x, state, best, least = carry
-            value, gradient = jax.value_and_grad(penalty)(x)
-            is_better = value < least
-            best = jnp.where(is_better, x, best)
-            least = jnp.where(is_better, value, least)
+            (_, values), gradient = jax.value_and_grad(total, has_aux=True)(x)
+            is_better = values < least
+            best = jnp.where(is_better[:, None], x, best)
+            least = jnp.where(is_better, values, least)
             gradient = jnp.where(jnp.isfinite(gradient), gradient, 0.0)
             change, state = optimiser.update(gradient, state, x)
             return (jnp.clip(x + change, low, high), state, best, least), None
 
-        begin = (x, optimiser.init(x), x, jnp.inf)
+        begin = (x, optimiser.init(x), x, jnp.full(len(x), jnp.inf))
         (_, _, best, least), _ = jax.lax.scan(step, begin, length=STEPS)
         return best, least
 
-    compiled = jax.jit(jax.vmap(improve, in_axes=(0, None, None)))
+    compiled = jax.jit(improve)
 
     def run(x: Vector, low: Vector, high: Vector) -> tuple[Vector, Vector]:
         best, least = compiled(x, low, high)
