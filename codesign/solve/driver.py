@@ -257,6 +257,8 @@ def solve(
 
     _check_settings(seed, starts, jobs, time_limit, max_iterations, relaxations)
     require_solver(solver)
+    if strategy != DEFAULT and (jobs > 1 or not isinstance(problem, Problem)):
+        raise SolverError("a strategy is followed for one task in one process: use jobs=1")
     strategy = replace(strategy, solver=solver)
     first = _solution_to_start_from(start, problem)
     if progress is not None and not callable(progress):

@@ -132,3 +132,8 @@ def test_uno_stops_when_time_is_up(stand_up) -> None:
 def test_other_solvers_are_refused_in_one_line(stand_up, name, told) -> None:
     with pytest.raises(SolverError, match=told):
         stand_up.solve(solver=name)
+
+
+def test_a_strategy_is_followed_in_one_process(stand_up) -> None:
+    with pytest.raises(SolverError, match="use jobs=1"):
+        solve(stand_up, starts=2, jobs=2, strategy=Strategy("scholtes_knot"))
