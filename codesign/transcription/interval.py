@@ -10,7 +10,7 @@ but for terms of third order.
 
 Contact: gaps belong to q⁺, sliding and the work of λ to (q_θ, v_θ), where λ acts. At the midpoint
 that alone would let a foot at rest on the ground ring, its velocity v, −v, v, …, since only its
-mean is held. So λ may not push along its end velocity either, λ·v_c(q⁺, v⁺) ≤ ε / 10: whoever rings
+mean is held. So λ may not push along its end velocity either, λ·v_c(q⁺, v⁺) ≤ 0.03 ε: whoever rings
 is pushed off along v⁺ in every other step. A foot that lands has lost its velocity by the end of
 the step.
 """
@@ -58,7 +58,7 @@ from draft_core.realization import RealizedModel
 from draft_core.robot import Contact
 
 INTEGRATORS = {"backward_euler": 1.0, "implicit_midpoint": 0.5}  # name → θ
-PASSIVITY_SHARE = 0.1  # of the relaxation ε, that contacts may feed in; [W] per unit of weight
+PASSIVITY_SHARE = 0.03  # of the relaxation ε, that contacts may feed in; [W] per unit of weight
 Array: TypeAlias = jax.Array
 IntervalFunction = Callable[..., Array]
 _EXACT: Any = 0.0  # the relaxation of rows that do not contain it
