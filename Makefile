@@ -47,7 +47,7 @@ format: env-dev  ## put the code into the project's format
 	$(BIN)/ruff check --fix .
 
 bench: env  ## run the benchmarks; JSON goes under out/benchmarks
-	@for script in derivatives paper peers compile twins tasks; do \
+	@for script in derivatives paper peers prices compile twins tasks; do \
 	  $(BIN)/python -m benchmarks.$$script --out $(OUT)/benchmarks || exit 1; done
 
 clean:  ## remove .venv, results and caches

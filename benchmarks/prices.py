@@ -66,7 +66,7 @@ def _study(kind: type[Problem], task: Sequence[Moved], quick: bool) -> list[dict
     for price in base.prices:
         moved = next((m for m in task if (m.name, m.knot) == (price.name, price.knot)), None)
         if price.kind == "design":
-            option = _design_option(kind, price)
+            option = _design_option(kind, base, price)
         elif moved is not None:
             option = moved.option
         else:
@@ -92,12 +92,15 @@ def _study(kind: type[Problem], task: Sequence[Moved], quick: bool) -> list[dict
     return rows
 
 
-def _design_option(kind: type[Problem], price: Price) -> Callable[[float], Options]:
-    lower, upper, *initial = kind.design[price.name]
+def _design_option(kind: type[Problem], base: Solution, price: Price) -> Callable[[float], Options]:
+    lower, upper = kind.design[price.name][:2]
+    initial = base.design_values[price.name].initial
 
     def option(change: float) -> Options:
-        moved = (lower + change, upper) if price.side == "lower" else (lower, upper + change)
-        return {"design": {**kind.design, price.name: (*moved, *initial)}}
+        low = lower + change if price.side == "lower" else lower
+        high = upper + change if price.side == "upper" else upper
+        moved = (low, high, min(max(initial, low), high))
+        return {"design": {**kind.design, price.name: moved}}
 
     return option
 
