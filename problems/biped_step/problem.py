@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from codesign import Terrain, Trajectory
+from codesign import Cells, Trajectory, step_terrain
 from codesign.constraints import Constraint, at_least
-from draft_core.backend import jax, jnp
+from codesign.errors import ProblemError
+from codesign.terrain import Ground
 from problems.biped_flat.problem import BipedFlat
-
-
-@dataclass(frozen=True)
-class Step:
-    """Height of a smooth step across x, steep but finite.
-
-    Attributes:
-        at: where it is half as high; [m].
-        rise: its height; [m].
-        width: of the logistic function; nine tenths of the rise are within six widths; [m].
-    """
-
-    at: float
-    rise: float
-    width: float
-
-    def __call__(self, position: jax.Array) -> jax.Array:
-        """Return the height at a horizontal position (2,); [m]."""
-        return self.rise * jax.nn.sigmoid((position[0] - self.at) / self.width)
 
 
 class BipedStep(BipedFlat):
@@ -36,14 +17,23 @@ class BipedStep(BipedFlat):
     Options:
         step_at: where the step is; [m].
         step_height: how high it is; [m].
+        terrain_model: "height" for a height function, which climbs over 8 cm and is 68° steep at
+            most, or "cells" for flat cells with a vertical riser.
     """
 
     step_at = 0.15
     step_height = 0.1
+    terrain_model = "height"
 
     @property
-    def terrain(self) -> Terrain:
-        return Terrain(Step(self.step_at, self.step_height, 0.01), "step")
+    def terrain(self) -> Ground:  # pyright: ignore[reportIncompatibleVariableOverride]
+        if self.terrain_model == "height":
+            return step_terrain(self.step_at, self.step_height, width=0.08)
+        if self.terrain_model == "cells":
+            return Cells([self.step_at], [0.0, self.step_height], name="step of cells")
+        raise ProblemError(
+            f"BipedStep: terrain_model is {self.terrain_model!r}; it must be 'height' or 'cells'"
+        )
 
     def ground_at_end(self) -> float:
         return self.step_height
