@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, cast
@@ -31,6 +32,7 @@ from codesign.motor_library.curve import conservative_rows, rising, staircase
 from codesign.motor_library.library import FIELDS
 from codesign.objectives import peak_torque
 from codesign.problem_source import make_problem, problem_again, problem_class
+from codesign.solve import parallel, worker
 from codesign.tracing import to_casadi
 from problems.hexapod.problem import Hexapod
 from problems.hopper.problem import Hopper
@@ -405,7 +407,7 @@ def test_the_lightest_catalogued_motor_that_suffices_is_chosen():
         """The hopper rises from a crouch."""
 
         robot = "hopper"
-        duration, knots = 0.5, 6
+        duration, knots = 0.5, 5
         design = {"motors.leg.peak_torque": (1.0, 60.0)}
 
         def constraints(self, traj):
@@ -477,6 +479,17 @@ class Short(Problem):
 """
 
 
+def test_overrides_cross_to_another_process(tmp_path):
+    path = tmp_path / "short.py"
+    path.write_text(SHORT.format(robot=ROOT / "tests/robots/pendulum"))
+    problem = problem_class(str(path))(overrides={"length": 0.4}, motors=SERVOS, motor="B")
+    there = worker._problem(pickle.loads(pickle.dumps(parallel._recipe(problem))))
+    assert there is not problem
+    assert there.plant.robot.parameters["length"].value == 0.4
+    assert there.plant.motors == problem.plant.motors
+
+
+@pytest.mark.slow
 def test_overrides_reach_every_process_and_the_saved_robot(tmp_path):
     path = tmp_path / "short.py"
     path.write_text(SHORT.format(robot=ROOT / "tests/robots/pendulum"))
