@@ -264,6 +264,8 @@ def solve(
     if progress is not None and not callable(progress):
         raise SolverError(f"progress is {progress!r}; it must be a function of a Progress")
     require_guess(guess)
+    if first is not None and guess is not None:
+        raise SolverError("give a start or a guess, not both")
     made_of = FROM_SOLUTION if first is not None else guess
     if first is None and isinstance(problem, Problem):
         made_of = chosen_guess(problem, guess)

@@ -35,7 +35,7 @@ Vector = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _STEPS = 12  # most steps of the inverse kinematics at a knot
-_LEG_WEIGHT, _BODY_WEIGHT = 0.005, 0.1  # of a radian or metre off, a metre of a foot being 1
+_LEG_WEIGHT, _BODY_WEIGHT = 0.003, 0.03  # of a radian or metre off, a metre of a foot being 1
 _EFFORT_WEIGHT = 0.02  # ρ: of an effort at its limit, the robot's weight being 1
 _FORCE_WEIGHT = 0.005  # of a contact force of the robot's weight
 _SMOOTHNESS = 0.02  # α: of the midpoint rule's velocities
