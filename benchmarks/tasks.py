@@ -18,7 +18,7 @@ PUBLISHED = {
     "source": "Spielberg et al. (2017), Functional Co-Optimization of Articulated Robots, Table I",
     "peak_torque_nm": {"flat": 0.506, "step": 0.651},  # each with a design of its own
 }
-QUICK = {"knots": 4}
+QUICK = {"knots": 3}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -505,7 +505,9 @@ def _certified(solution: Solution | TasksSolution) -> list[str]:
     from codesign.certificate.words import summary_lines
     from codesign.solution import Solution
 
-    return summary_lines(solution.certificate) if isinstance(solution, Solution) else []
+    if not isinstance(solution, Solution):
+        return [price.sentence for price in solution.prices]
+    return summary_lines(solution.certificate)
 
 
 def _parts_of(solution: Solution | TasksSolution) -> list[str]:

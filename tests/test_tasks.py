@@ -233,6 +233,21 @@ def test_every_tasks_motion_is_stationary_at_the_shared_design(pushes) -> None:
             assert "reach" not in [price.name for price in task.prices]
 
 
+@pytest.mark.parametrize("combine", ["worst", "sum"])
+def test_the_price_of_the_shared_designs_bound_is_what_moving_it_is_worth(combine) -> None:
+    def at(upper):
+        problem = TwoPushes(combine=combine, design={"reach": (1.2, upper)}, long_reach=4.0)
+        return problem.solve().require_success()
+
+    held, moved = at(2.0), at(2.001)
+    (price,) = held.prices
+    assert (price.name, price.kind, price.side, price.value) == ("reach", "design", "upper", 2.0)
+    # second order: (0.001 m)² against a slope of about 3 to 4; κ adds 1e-3 of the sum's slope
+    gained = (moved.objective - held.objective) / 0.001
+    assert gained < -1.0
+    assert price.price == pytest.approx(gained, rel=3e-3)
+
+
 def test_a_design_that_one_task_does_not_use_is_free_for_the_other() -> None:
     class Indifferent(Push):
         def objective(self, traj):
@@ -429,6 +444,20 @@ def test_the_command_line_solves_shows_and_refuses(tmp_path, capsys) -> None:
         assert main(bad) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert told in line
+
+
+def test_the_benchmark_tells_what_each_task_pays(monkeypatch, tmp_path, capsys) -> None:
+    from benchmarks import tasks
+
+    monkeypatch.setattr(tasks, "BipedFlatAndStep", TwoPushes)
+    tasks.main(["--quick", "--out", str(tmp_path)])
+    record = json.loads((tmp_path / "tasks.json").read_text())
+    assert record["shared"]["solved"] == record["shared"]["starts"] == 1
+    assert [row["task"] for row in record["prices"]] == ["short", "long"]
+    for price, alone in zip(record["prices"], record["specialists"], strict=True):
+        assert price["ratio"] == pytest.approx(price["shared"] / alone["objective"])
+        assert price["shared"] == record["shared"]["objectives"][price["task"]]
+    assert "TwoPushes: solved, 1 of 1 starts solved" in capsys.readouterr().out
 
 
 def test_the_biped_of_two_tasks_is_one_robot() -> None:

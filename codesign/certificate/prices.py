@@ -132,6 +132,25 @@ def prices_of(ready: Transcription, at: Multipliers, box: tuple[Vector, Vector])
     return PriceList(tuple(listed), len(told) - len(listed), tuple(names))
 
 
+def design_prices(
+    ready: Transcription, bounds: Vector, box: tuple[Vector, Vector], objective_unit: str
+) -> tuple[Price, ...]:
+    """Return what moving each active bound of the design is worth, worth most first.
+
+    For a design that several tasks share: their multipliers of its bounds, which other active
+    bounds are not asked about.
+
+    Args:
+        ready: one of the tasks, transcribed.
+        bounds: multipliers of the bounds of its scaled variables, shape (n,).
+        box: bounds of its scaled variables.
+        objective_unit: unit of the objective, or nothing.
+    """
+    at = Multipliers(box[0], bounds, np.zeros(len(ready.program.lower)), 0.0)
+    told = [_in_words(bound, objective_unit) for bound in design_bounds(ready, at, box)]
+    return tuple(sorted(told, key=lambda price: price.worth))
+
+
 def unit_of_objective(ready: Transcription, gradient: Vector) -> str:
     """Return the unit of the objective where it is a single peak or the duration, else nothing.
 

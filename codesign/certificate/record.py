@@ -78,12 +78,12 @@ class CertificateRow(msgspec.Struct):
     def certificate(self, prices: Sequence[PriceRow]) -> Certificate:
         """Return the certificate it tells."""
         return Certificate(
-            violations={kind: Violation(**_finite(row)) for kind, row in self.violations.items()},
-            kkt=None if self.kkt is None else Kkt(**_finite(self.kkt)),
-            pairs=None if self.pairs is None else PairSigns(**_finite(self.pairs)),
+            violations={kind: Violation(**finite(row)) for kind, row in self.violations.items()},
+            kkt=None if self.kkt is None else Kkt(**finite(self.kkt)),
+            pairs=None if self.pairs is None else PairSigns(**finite(self.pairs)),
             relaxation=_number(self.relaxation),
             relaxation_worth=_number(self.relaxation_worth),
-            prices=tuple(Price(**_finite(row)) for row in prices),
+            prices=tuple(Price(**finite(row)) for row in prices),
             prices_below=self.prices_below,
             tied=tuple(self.tied),
             note=self.note,
@@ -101,7 +101,8 @@ def _number(value: Number) -> float:
     return math.nan if value is None else value
 
 
-def _finite(row: msgspec.Struct) -> dict[str, Any]:
+def finite(row: msgspec.Struct) -> dict[str, Any]:
+    """Return a row's values; null is NaN where a number is meant."""
     values = msgspec.structs.asdict(row)
     missing = [name for name, value in values.items() if value is None and name != "knot"]
     return values | dict.fromkeys(missing, math.nan)

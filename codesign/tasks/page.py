@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
+from codesign.certificate import Certificate
+from codesign.report.certificate import price_section
 from codesign.report.page import VERDICTS, page_of
 from codesign.report.tables import design_table, log_table, number, plain, table
 from codesign.result_folder import TASKS
@@ -32,6 +34,7 @@ def tasks_page(solution: TasksSolution, command: str | None = None) -> str:
         _facts(solution),
         f"<h2>Tasks</h2>{_tasks(solution)}",
         f"<h2>Shared design</h2>{design_table(solution.design_values)}",
+        f"<h2>What holds the design back</h2>{_held(solution)}",
         _price(solution),
         _starts(solution),
         f"<h2>Solver</h2>{log_table(solution.phases)}",
@@ -85,6 +88,12 @@ def _price(solution: TasksSolution) -> str:
         )
     ]
     return f"<h2>Price of sharing</h2><p>{told}</p>{tables[0]}<p></p>{tables[1]}"
+
+
+def _held(solution: TasksSolution) -> str:
+    note = "" if solution.success else "There are no prices without a success"
+    told = price_section(Certificate(prices=solution.prices, note=note))
+    return f"{told}<p>What holds each task's motion back is in its own report.</p>"
 
 
 def _starts(solution: TasksSolution) -> str:

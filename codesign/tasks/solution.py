@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codesign.audit import Audit
+from codesign.certificate import Price
 from codesign.errors import SolutionError
 from codesign.solution import DesignValue, PhaseRecord, Solution, package_versions
 from codesign.solve.starts_record import StartRecord
@@ -40,6 +41,8 @@ class TasksSolution:
         versions: versions of the packages that made it.
         starts: what came of each random start, where there were several.
         specialists: what each task reaches alone, where that was asked for.
+        prices: what moving each active bound of the shared design is worth to the combined
+            objective; what holds a task's motion back is in its own solution.
     """
 
     problem: str
@@ -58,6 +61,7 @@ class TasksSolution:
     versions: Mapping[str, str] = field(default_factory=dict)
     starts: tuple[StartRecord, ...] = ()
     specialists: tuple[Specialist, ...] = ()
+    prices: tuple[Price, ...] = ()
 
     @property
     def success(self) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codesign.certificate.prices import Price, design_prices, unit_of_objective
 from codesign.errors import ProblemError
 from codesign.nlp import JointProgram, join_programs
 from codesign.solution import Solution, solution_of
@@ -102,7 +103,8 @@ class JointTranscription:
             name: replace(_part(tasks, name, self, path, i, box, seed, began), guess=made_of[name])
             for i, name in enumerate(tasks.problems)
         }
-        return tasks_solution_of(tasks, found, seed, time.monotonic() - began, self.build_seconds)
+        whole = tasks_solution_of(tasks, found, seed, time.monotonic() - began, self.build_seconds)
+        return replace(whole, prices=_prices(self, path, box))
 
 
 def join(tasks: Tasks) -> JointTranscription:
@@ -150,6 +152,23 @@ def _starts(tasks: Tasks, start: TasksSolution | Solution | None) -> dict[str, S
             f"it has: {', '.join(start.tasks)}"
         )
     return {name: start.tasks[name] for name in tasks.problems}
+
+
+def _prices(ready: JointTranscription, path: Path, box: Box) -> tuple[Price, ...]:
+    """Return what moving each active bound of the shared design is worth to the whole."""
+    last, lam_x = path.last, path.point.lam_x
+    if path.stopped or lam_x is None or last.phase != "objective" or not last.result.converged:
+        return ()
+    program = ready.program
+    units = set()
+    for task, x, weight in zip(
+        ready.parts.values(), program.split(path.point.x), program.weights, strict=True
+    ):
+        gradient = np.array(task.program.derivatives["grad_f"](x, [0.0, 1.0])[1]).ravel()
+        units.add(unit_of_objective(task, gradient) if weight == 1.0 else "")
+    unit = units.pop() if len(units) == 1 else ""
+    first, columns = next(iter(ready.parts.values())), program.columns[0]
+    return design_prices(first, lam_x[columns], (box[0][columns], box[1][columns]), unit)
 
 
 def _part(

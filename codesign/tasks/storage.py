@@ -16,6 +16,8 @@ from typing import Any
 
 import msgspec
 
+from codesign.certificate import Price
+from codesign.certificate.record import PriceRow, finite
 from codesign.errors import SolutionError
 from codesign.record import (
     FORMAT,
@@ -81,6 +83,7 @@ class TasksRecord(msgspec.Struct):
     sha256: dict[str, str]
     starts: list[StartRow]
     specialists: list[_Specialist]
+    prices: list[PriceRow]
 
 
 def save_tasks(
@@ -184,6 +187,7 @@ def _encode(solution: TasksSolution, digests: Mapping[str, str]) -> str:
             "sha256": dict(digests),
             "starts": [asdict(row) for row in solution.starts],
             "specialists": [asdict(row) for row in solution.specialists],
+            "prices": [asdict(price) for price in solution.prices],
         }
     )
 
@@ -236,6 +240,7 @@ def _assemble(record: TasksRecord, tasks: Mapping[str, Solution]) -> TasksSoluti
         question=record.question,
         versions=record.versions,
         starts=start_records(record.starts),
+        prices=tuple(Price(**finite(row)) for row in record.prices),
         specialists=tuple(
             Specialist(
                 row.task,
