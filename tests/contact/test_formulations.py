@@ -30,10 +30,9 @@ def scaled_rows(name: str, motion, force, relaxation: float):
 
 
 @names
-@pytest.mark.parametrize("relaxation", [1e-2, 1e-4])
-def test_exact_complementarity_meets_every_formulation(name, relaxation) -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(20):
+def test_exact_complementarity_meets_every_formulation(name) -> None:
+    rng, relaxation = np.random.default_rng(0), 1e-4
+    for _ in range(10):
         motion, force = rng.uniform(0, 3, (2, 4, len(PAIRS)))
         which = rng.integers(0, 3, motion.shape)  # a = 0, b = 0 or both
         motion, force = np.where(which != 1, 0, motion), np.where(which != 0, 0, force) * WEIGHT
@@ -43,7 +42,7 @@ def test_exact_complementarity_meets_every_formulation(name, relaxation) -> None
 @names
 def test_rows_bound_the_sum_of_a_contacts_products(name) -> None:
     # random nonnegative pairs, small and large: where the rows hold, so does what the audit asks
-    rng, relaxation, count, met = np.random.default_rng(1), 1e-2, 200, 0
+    rng, relaxation, count, met = np.random.default_rng(1), 1e-2, 60, 0
     for _ in range(count):
         largest = 10.0 ** rng.uniform(-2.5, 0.0)
         motion, force = rng.uniform(0, largest, (2, 2, len(PAIRS)))
@@ -65,13 +64,12 @@ def test_small_pairs_are_admitted(name) -> None:
 
 
 @names
-@pytest.mark.parametrize("relaxation", [0.0, 1e-4])
-def test_derivatives_are_finite_where_both_sides_are_zero(name, relaxation) -> None:
+def test_derivatives_are_finite_where_both_sides_are_zero(name) -> None:
     # √ has no slope at 0: without its floor Fischer–Burmeister gives NaN here
     residuals = FORMULATIONS[name].residuals
 
     def flat(x):
-        return residuals(ContactPairs(*x.reshape(2, 1, 6)), WEIGHT, jnp.asarray(relaxation))
+        return residuals(ContactPairs(*x.reshape(2, 1, 6)), WEIGHT, jnp.asarray(0.0))
 
     zero = jnp.zeros(12)
     assert np.isfinite(jax.jacfwd(flat)(zero)).all()
