@@ -135,9 +135,13 @@ def _add_example(record: dict[str, Any], asked: argparse.Namespace, path: Path) 
     seed = good[0]["seed"]
     start = Start(record["study"], seed, asked.quick, asked.guess, asked.time_limit)
     solution = solve(start)
-    record["montage"] = [
-        solution_montage(part, part.compile(), markers=part.markers) for part in parts_of(solution)
-    ]
+    try:
+        record["montage"] = [
+            solution_montage(part, part.compile(), markers=part.markers)
+            for part in parts_of(solution)
+        ]
+    except Exception as error:  # hours of solving are worth more than a picture
+        print(f"{record['study']}: no picture of the motion ({type(error).__name__}: {error})")
     if asked.refine_limit > 0 and solution.success:
         most = 2 * len(parts_of(solution)[0].t) - 1 if asked.quick else asked.most_knots
         record["refined"] = plain(refined(solution, most, asked.refine_limit))

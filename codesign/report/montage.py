@@ -309,12 +309,13 @@ def _solid(view: View, frame: int, solid: Solid, shape: Shape) -> str:
 
 def _flat_faces(solid: Solid, shape: Shape) -> list[tuple[np.ndarray, np.ndarray]]:
     """Normal and corners of each flat face: six of a box, two of a cylinder, none when round."""
-    if shape.kind == "box":
+    is_whole = len(solid.corners) == 12  # a wedge of the ground has fewer triangles than a box
+    if shape.kind == "box" and is_whole:
         groups = [np.arange(2 * i, 2 * i + 2) for i in range(6)]
     elif shape.kind == "cylinder":
         caps = np.arange(len(solid.corners)).reshape(4, -1)  # two quarters are the wall
         groups = [caps[2], caps[3]]
-    elif shape.kind == "mesh":
+    elif shape.kind in ("mesh", "box"):
         groups = [np.array([i]) for i in range(len(solid.corners))]
     else:
         return []

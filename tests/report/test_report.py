@@ -32,6 +32,7 @@ from codesign.report.shapes import box, capsule, cylinder, ellipsoid, shapes_of,
 from codesign.report.tables import bound_note, number
 from codesign.solution import DesignValue, PhaseRecord
 from codesign.solve.status import SolveStatus
+from codesign.terrain.relief import Relief
 from tests.report.standin import LEGS, walker_model, walker_solution
 
 
@@ -561,3 +562,12 @@ def test_numbers_read_well(value, text):
 )
 def test_a_value_at_a_bound_is_marked(value, note):
     assert bound_note(value, 0.05, 0.2) == note
+
+
+def test_a_wedge_of_the_ground_is_drawn(model):
+    # A slope from height 0 has triangles without area, which a box has not: it raised IndexError.
+    x, y = np.array([-1.0, 0.0, 1.0]), np.array([-1.0, 1.0])
+    slope = Relief(x, y, np.array([[0.0, 0.0], [0.0, 0.0], [0.2, 0.2]]))
+    q = np.array([model.qpos0])
+    level, sloping = montage_svg(model, q), montage_svg(model, q, relief=slope)
+    assert sloping.count("<polygon") > level.count("<polygon")
