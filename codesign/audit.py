@@ -264,7 +264,21 @@ def _bound_violations(
     field, knot, element = layout.describe(i)
     name = element_name(ready, field, element)
     amount = float(excess[i] * scale[i])
-    yield Violation(f"bound of {field}", knot, name, amount, "", float(excess[i]))
+    unit = _FIELD_UNITS.get(field, "")
+    if field == "design":
+        unit = ready.plant.space.variables[element[0]].unit or ""
+    yield Violation(f"bound of {field}", knot, name, amount, unit, float(excess[i]))
+
+
+_FIELD_UNITS = {
+    "q": "m or rad",
+    "v": "m/s or rad/s",
+    "u": "N m or N",
+    "normal": "N",
+    "tangent": "N",
+    "slide": "m/s",
+    "dt": "s",
+}
 
 
 def _compiled_limit_violations(

@@ -183,14 +183,18 @@ def _as_limit(plant: Plant, bound: ActiveBound) -> ActiveBound:
     by δ lets its margin fall to −δ.
     """
     name, _, label = bound.name.partition(" (")
-    if bound.kind != "automatic" or name not in ("effort limit", "joint limit"):
-        return bound
     words = label.removesuffix(")").rsplit(" ", 1)
+    is_limit = bound.kind == "automatic" and name in ("effort limit", "joint limit")
+    if not is_limit or words[-1] == "range":  # a ball's, in squares of cosines
+        return bound
     subject, side = words[0], "lower" if words[-1] in ("lower", "-") else "upper"
     unit = _unit_of_limit(plant, name, subject)
     price = bound.price if side == "lower" else -bound.price
     value = math.nan
-    subject = f"effort of {subject}" if name == "effort limit" else subject
+    if name == "effort limit":
+        subject = f"effort of {subject}"
+    elif not subject.startswith("speed of "):
+        subject = f"position of {subject}"
     return ActiveBound(subject, "limit", side, unit, value, price, bound.knots, bound.entries)
 
 
