@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import casadi as ca
 import numpy as np
 
 from codesign.errors import ProblemError, SolverError
@@ -113,11 +114,11 @@ class Transcription:
         return PoseRows.of(self.program, quaternion_starts(self.plant))
 
     @cached_property
-    def improve(self) -> Callable[[Vector, Vector, Vector], tuple[Vector, Vector]]:
-        """Many starts improved at once, compiled on first use; see `codesign.solve.improvement`."""
-        from codesign.solve.improvement import improver
+    def penalties(self) -> ca.Function:
+        """The penalty of many points at once; see `codesign.solve.improvement`."""
+        from codesign.solve.improvement import penalty_function
 
-        return improver(self)
+        return penalty_function(self.program)
 
     @cached_property
     def _solvers(self) -> dict[tuple[int, Strategy], Solvers]:
