@@ -7,6 +7,7 @@ from typing import Any
 
 from codesign import Problem, Trajectory
 from codesign.constraints import Constraint, at_rest, base_position, between, standing
+from codesign.motor_library import DYNAMIXEL, carries_motors
 from codesign.objectives import peak_torque
 
 
@@ -33,6 +34,7 @@ class BipedFlat(Problem):
     knots = 16
     step_range = (0.5, 1.5)
     step_turn = 1.0
+    motors = DYNAMIXEL
     distance = 0.3
     final_height = (0.25, 0.35)
 
@@ -53,3 +55,5 @@ class BipedFlat(Problem):
         low, high = (self.ground_at_end() + height for height in self.final_height)
         height = traj.knot(-1).base_position[2]
         yield between(height, low, high, name="final height", unit="m", knot=traj.knots - 1)
+        for link in ("upper", "lower"):  # the hip's motor and the knee's
+            yield carries_motors(traj, f"{link} leg", mass=traj.design[f"{link}_leg_mass"])
