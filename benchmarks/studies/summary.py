@@ -21,14 +21,21 @@ class Check:
     """One thing that is asked of a study.
 
     Attributes:
-        what: the target.
+        kind: what is judged.
+        bar: what it must be.
         got: the figure.
         is_met: whether it is met; None where there is no figure yet.
     """
 
-    what: str
+    kind: str
+    bar: str
     got: str
     is_met: bool | None
+
+    @property
+    def what(self) -> str:
+        """The target in words."""
+        return f"{self.kind} {self.bar}"
 
 
 def counted(record: Record) -> list[Record]:
@@ -102,7 +109,7 @@ def checks(record: Record) -> list[Check]:
         _below("median objective", told["objective"], study.below, study.unit),
         _below("complementarity", told["complementarity"], 1e-4, "", closed=True),
         _below("dynamics residual", told["dynamics_residual"], 1e-6, "", closed=True),
-        _below("contact work / actuator work", told["contact_work_share"], 0.01, "", closed=True),
+        _below("contact work", told["contact_work_share"], 0.01, "", closed=True),
         _below("derivatives / IPOPT", told["derivatives_s"] / told["ipopt_s"], 1.0, "", closed=True)
         if told["ipopt_s"]
         else None,
@@ -118,17 +125,17 @@ def _share_check(study: Study, told: Mapping[str, Any]) -> Check | None:
         return None
     place = " at (" + ", ".join(f"{v:g}" for v in study.design.values()) + ")"
     wanted = math.ceil(study.least_share * told["starts"] - 1e-9)
-    what = f"at least {wanted}/{told['starts']}{place if study.design else ''}"
+    bar = f"at least {wanted}/{told['starts']}{place if study.design else ''}"
     got = f"{told['counted']}/{told['starts']}"
-    return Check(what, got, told["counted"] >= wanted)
+    return Check("success", bar, got, told["counted"] >= wanted)
 
 
-def _below(what: str, value: float, bar: float, unit: str, closed: bool = False) -> Check | None:
+def _below(kind: str, value: float, bar: float, unit: str, closed: bool = False) -> Check | None:
     if math.isinf(bar):
         return None
     relation = "at most" if closed else "below"
     is_met = None if math.isnan(value) else (value <= bar * (1 + 1e-6) if closed else value < bar)
-    return Check(f"{what} {relation} {bar:g} {unit}".rstrip(), f"{value:.3g}", is_met)
+    return Check(kind, f"{relation} {bar:g} {unit}".rstrip(), f"{value:.3g}", is_met)
 
 
 def _mesh_check(study: Study, record: Record) -> Check | None:
@@ -136,12 +143,12 @@ def _mesh_check(study: Study, record: Record) -> Check | None:
     if math.isinf(study.below) or meshes is None:
         return None
     value, knots = meshes[1]
-    what = f"mesh-converged objective below {study.below:g} {study.unit}"
+    bar = f"below {study.below:g} {study.unit}"
     got = f"{value:.3g} at {knots} knots"
     if not record["refined"]["converged"]:
         got += ", not converged"
     is_met = value < study.below and record["refined"]["converged"]
-    return Check(what, got, is_met)
+    return Check("mesh-converged objective", bar, got, is_met)
 
 
 def _grid_check(record: Record) -> Check | None:
@@ -152,7 +159,7 @@ def _grid_check(record: Record) -> Check | None:
     is_met = all(math.isclose(got[name], want[name], rel_tol=1e-9) for name in want)
     shown = ", ".join(f"{value:g}" for value in got.values())
     wanted_at = ", ".join(f"{value:g}" for value in want.values())
-    return Check(f"least thrust of the grid at ({wanted_at})", f"({shown})", is_met)
+    return Check("least thrust of the grid", f"at ({wanted_at})", f"at ({shown})", is_met)
 
 
 @dataclass(frozen=True)

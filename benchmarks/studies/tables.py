@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.studies.statement import BY_NAME, published, published_of
 from benchmarks.studies.summary import (
+    Check,
     Record,
     checks,
     claims,
@@ -153,17 +154,18 @@ def _honesty_table(records: Mapping[str, Record]) -> str:
 
 
 def _targets_table(records: Mapping[str, Record]) -> str:
+    found = {name: {check.kind: check for check in checks(rec)} for name, rec in records.items()}
+    kinds = list(dict.fromkeys(kind for row in found.values() for kind in row))
     rows = [
-        [
-            name,
-            check.what,
-            check.got,
-            {True: "met", False: "**not met**", None: _NOTHING}[check.is_met],
-        ]
-        for name, record in records.items()
-        for check in checks(record)
+        [name, *(_judged(row[kind]) if kind in row else None for kind in kinds)]
+        for name, row in found.items()
     ]
-    return "## Targets\n\n" + table(["study", "target", "got", ""], rows)
+    return "## Targets\n\n" + table(["study", *kinds], rows)
+
+
+def _judged(check: Check) -> str:
+    word = {True: "met", False: "**not met**", None: _NOTHING}[check.is_met]
+    return f"{word}: {check.got} ({check.bar})"
 
 
 def _mesh_tables(records: Mapping[str, Record]) -> str:

@@ -227,10 +227,9 @@ class _Rounds:
 
     def _solve(self, task: Problem, start: Solution) -> Solution:
         left = self.deadline - time.monotonic()
-        knots = len(self.finest.t) * 2 - 1
 
         def tell(progress: Progress) -> None:
-            self.report(replace(progress, note=f"{knots} knots"))
+            self.report(replace(progress, note=f"{task.knots} knots"))
 
         limit = None if math.isinf(left) else max(left, 1e-3)
         return task.solve(seed=start.seed, start=start, time_limit=limit, progress=tell)
