@@ -107,6 +107,7 @@ def checks(record: Record) -> list[Check]:
         _share_check(study, told),
         _below("median solve", told["median_s"], study.most_seconds, "s"),
         _below("median objective", told["objective"], study.below, study.unit),
+        _mesh_check(study, record),
         _below("complementarity", told["complementarity"], 1e-4, "", closed=True),
         _below("dynamics residual", told["dynamics_residual"], 1e-6, "", closed=True),
         _below("contact work", told["contact_work_share"], 0.01, "", closed=True),
@@ -114,7 +115,6 @@ def checks(record: Record) -> list[Check]:
         if told["ipopt_s"]
         else None,
         _below("largest torque", told["peak_effort"], study.most_torque, "N m", closed=True),
-        _mesh_check(study, record),
         _grid_check(record),
     ]
     return [check for check in found if check is not None]

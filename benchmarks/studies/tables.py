@@ -155,7 +155,8 @@ def _honesty_table(records: Mapping[str, Record]) -> str:
 
 def _targets_table(records: Mapping[str, Record]) -> str:
     found = {name: {check.kind: check for check in checks(rec)} for name, rec in records.items()}
-    kinds = list(dict.fromkeys(kind for row in found.values() for kind in row))
+    longest = sorted(found.values(), key=len, reverse=True)  # has nearly every kind, in order
+    kinds = list(dict.fromkeys(kind for row in longest for kind in row))
     rows = [
         [name, *(_judged(row[kind]) if kind in row else None for kind in kinds)]
         for name, row in found.items()
