@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import OUT, Settings, median, record, show
+from benchmarks.common import OUT, Settings, median, positive, record, show
 from codesign.problem import Problem
 from codesign.solve.driver import solve
 from codesign.solve.homotopy import RELAXATIONS
@@ -167,7 +167,7 @@ def _row(problem: Problem, name: str, seed: int, limit: float) -> dict[str, Any]
 def _asked(arguments: Sequence[str] | None) -> _Asked:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="smallest sizes; proves nothing")
-    parser.add_argument("--seeds", type=int, help="random starts (4 by default)")
+    parser.add_argument("--seeds", type=positive, help="random starts (4 by default)")
     parser.add_argument("--out", type=Path, default=OUT, help=f"folder of the JSON ({OUT})")
     parser.add_argument("--studies", nargs="+", choices=STUDIES)
     parser.add_argument("--candidates", nargs="+", choices=tuple(CANDIDATES))
