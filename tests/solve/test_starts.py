@@ -16,6 +16,7 @@ from codesign.objectives import effort_squared
 from codesign.solve.anchors import PoseRows, meet
 from codesign.solve.automatic import automatic_point, between_poses, contact_frames, ground_height
 from codesign.solve.gait import ease, foot_groups, footing, schedule
+from codesign.solve.improvement import BATCH, improve, improved_point
 from codesign.solve.inverse import Mechanism
 from codesign.solve.starts import variable_bounds
 from codesign.terrain import Cells
@@ -287,6 +288,26 @@ def test_frames_lie_on_the_ground():
     ground = stated("hillside").plant.terrain
     frames = contact_frames(ground, np.array([[0.3, 0.0, 0.03]]))
     np.testing.assert_allclose(frames[0, 2], np.array([-0.1, 0, 1]) / np.hypot(1, 0.1), atol=1e-12)
+
+
+# ---- improvement
+
+
+def test_improved_starts_have_a_smaller_penalty_and_stay_in_the_box():
+    problem = stated("lift")
+    ready = problem.transcription
+    program = ready.program
+    starts = np.stack([automatic_point(problem, ready, s) for s in range(BATCH)]) / program.scale
+    box = variable_bounds(problem.plant, program.layout, problem.duration, (0.2, 1.5))
+    low, high = (bound / program.scale for bound in box)
+    improved, values = improve(ready.penalties, starts, low, high)
+    before = np.asarray(ready.penalties(starts.T)[0]).ravel()
+    assert np.all(values < before)
+    assert np.all((improved >= low) & (improved <= high))
+    np.testing.assert_allclose(np.asarray(ready.penalties(improved.T)[0]).ravel(), values)
+    seeds = [improved_point(problem, ready, s) for s in (0, 0, 1)]
+    assert (seeds[0] == seeds[1]).all()
+    assert not np.allclose(seeds[0], seeds[2], rtol=1e-6)
 
 
 # ---- seeds, and what is out of the ordinary
