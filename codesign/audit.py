@@ -21,7 +21,6 @@ from codesign.transcription import (
     Rows,
     interval_rows,
 )
-from codesign.transcription.interval import PASSIVITY_SHARE
 
 if TYPE_CHECKING:
     from codesign.solve.driver import Transcription
@@ -31,6 +30,7 @@ Vector = NDArray[np.float64]
 FEASIBILITY_TOLERANCE = 1e-6  # scaled: forces by the robot's weight, lengths in m, speeds in m/s
 COMPLEMENTARITY_TOLERANCE = 1e-4
 CONTACT_WORK_SHARE = 0.01  # of the total actuator work, in any interval
+_HARDLY_LIFTED = 1e-5  # [m], by which contacts may lift a robot whose motors do nothing
 OBJECTIVE_GAP = 1e-3  # relative, between the objective and its value with true maxima
 ENERGY_NOTE_SHARE = 0.2  # of the total actuator work, made or lost by the integrator
 
@@ -73,8 +73,8 @@ class Audit:
         energy: energy balance of every interval; [J].
         objective: the objective with true maxima in place of epigraph variables.
         objective_gap: how far it is from the objective that the solver saw.
-        allowance: work that the tolerance of passivity lets contacts do in the longest interval;
-            a robot that stands still does none, of which 1 % would be nothing; [J].
+        allowance: contact work of an interval that is never held against it, what lifts the robot
+            by a hundredth of a millimetre: of a robot that stands still, 1 % is nothing; [J].
         by_kind: the worst row of each kind (integration, dynamics, gap, …, task, automatic, peaks,
             bounds, limits), those that hold among them with amount 0.
     """
@@ -152,7 +152,7 @@ def audit(
         energy=physics.energy,
         objective=float(objective),
         objective_gap=abs(float(objective) - float(seen)),
-        allowance=_allowance(plant, motion.dt),
+        allowance=_HARDLY_LIFTED * plant.weight,
         by_kind=_by_kind(
             [(v.constraint, v) for v in (dynamics, *kinematic, *contact, *passive)]
             + list(zip(_user_kinds(ready), stated, strict=True))
@@ -182,12 +182,6 @@ def _user_kinds(ready: Transcription) -> Iterator[str]:
         is_peak = position >= len(groups) - len(program.peaks)
         is_task = placed.start < program.task.stop
         yield "peaks" if is_peak else "task" if is_task else "automatic"
-
-
-def _allowance(plant: Plant, dt: Vector) -> float:
-    """Return what all contacts may do in the longest interval within their tolerance; [J]."""
-    speed = PASSIVITY_SHARE * COMPLEMENTARITY_TOLERANCE  # of the whole weight, lifted; [m/s]
-    return len(plant.robot.contacts) * speed * plant.weight * float(np.max(dt))
 
 
 def _tolerance(violation: Violation) -> float:
