@@ -8,9 +8,12 @@ from problems.quadcopter.problem import Quadcopter
 
 
 def peak_thrust(radius: float, mass: float) -> float:
-    """Return the least peak thrust of a given design, which is its only choice; [N]."""
+    """Return the least peak thrust of a given design, the best of three starts; [N].
+
+    One start in six ends at a worse local optimum.
+    """
     near = {"radius": (radius - 1e-4, radius, radius), "mass": (mass, mass + 1e-4, mass)}
-    return Quadcopter(design=near).solve(seed=0).require_success().objective
+    return Quadcopter(design=near).solve(seed=0, starts=3).require_success().objective
 
 
 def test_no_other_corner_of_the_grid_needs_less_thrust() -> None:
