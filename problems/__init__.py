@@ -1,8 +1,8 @@
 """Problems that come with the project: one folder each, with robot, problem.py and README.
 
-A folder is a problem when its ``problem.py`` defines a subclass of `codesign.Problem`, or of another
-problem it imports from here; nothing
-else registers it. Listing reads the source and imports nothing, so that it is quick.
+A folder is a problem when its ``problem.py`` defines a subclass of `codesign.Problem`, or of
+another problem that it imports from here; nothing else registers it. Listing reads the source and
+imports nothing, so that it is quick.
 """
 
 from __future__ import annotations

@@ -66,16 +66,16 @@ class Hexapod(Problem):
 
     def motors_fit(self, traj: Trajectory) -> Iterator[Constraint]:
         """Return that the body holds six motors, three along each side."""
-        design = traj.design
+        body = traj.parameters
         return carries_motors(
             traj,
             "body",
-            mass=design["body_mass"],
+            mass=body["body_mass"],
             motors=6,
             material=self.material,
-            x=design["body_x"],
-            y=design["body_y"],
-            z=design["body_z"],
+            x=body["body_x"],
+            y=body["body_y"],
+            z=body["body_z"],
             along={"x": 3, "y": 2, "z": 1},
         )
 

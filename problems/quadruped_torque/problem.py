@@ -52,4 +52,4 @@ class QuadrupedTorque(Problem):
         low, high = self.final_height
         yield between(height, low, high, name="final height", unit="m", knot=traj.knots - 1)
         for link in ("upper", "lower"):  # the hip's motor and the knee's
-            yield carries_motors(traj, f"{link} leg", mass=traj.design[f"{link}_leg_mass"])
+            yield carries_motors(traj, f"{link} leg", mass=traj.parameters[f"{link}_leg_mass"])
