@@ -201,7 +201,9 @@ def ipopt_options(max_iterations: int = MAX_ITERATIONS) -> dict[str, Any]:
 
     The Jacobian is always regularised: tasks state redundant equations (an orientation by four
     numbers, a rest that follows from the dynamics), whose multipliers would otherwise grow until
-    IPOPT's scaled tests pass anywhere.
+    IPOPT's scaled tests pass anywhere. MUMPS orders by minimum degree (AMD), which fits chains of
+    intervals: its own choice takes up to twice the time on the walking studies
+    (docs/decisions/0007-order-of-elimination.md).
     """
     return {
         "tol": TOLERANCE,
@@ -210,6 +212,7 @@ def ipopt_options(max_iterations: int = MAX_ITERATIONS) -> dict[str, Any]:
         "acceptable_iter": 0,
         "mu_strategy": "adaptive",
         "perturb_always_cd": "yes",
+        "mumps_pivot_order": 0,
         "max_iter": max_iterations,
     }
 
