@@ -44,7 +44,7 @@ class Hexapod(Problem):
     duration = 4.0
     knots = 16
     step_range = (0.5, 1.5)  # longer steps let it balance on one foot through a whole step
-    step_turn = 1.0
+    step_turn = 0.7
     beta = 0.0
     distance = 0.45
     button_height = 0.15

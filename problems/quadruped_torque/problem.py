@@ -33,7 +33,7 @@ class QuadrupedTorque(Problem):
     duration = 4.0
     knots = 16
     step_range = (0.5, 1.5)
-    step_turn = 1.0
+    step_turn = 0.7
     motors = DYNAMIXEL
     distance = 0.25
     final_height = (0.35, 0.40)
