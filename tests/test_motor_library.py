@@ -27,13 +27,14 @@ from codesign.motor_library import (
     choose_motor,
     motor_need,
 )
-from codesign.motor_library.choice import anchored
+from codesign.motor_library.choice import _group, anchored
 from codesign.motor_library.curve import conservative_rows, rising, staircase
 from codesign.motor_library.library import FIELDS
 from codesign.objectives import peak_torque
 from codesign.problem_source import make_problem, problem_again, problem_class
 from codesign.solve import parallel, worker
 from codesign.tracing import to_casadi
+from codesign.transcription.limits import numeric_limits
 from problems.hexapod.problem import Hexapod
 from problems.hopper.problem import Hopper
 from tests.support import ROOT
@@ -309,6 +310,40 @@ def test_a_motor_that_is_too_slow_or_not_solved_gives_way_to_the_next(held):
     assert choice.record.trials[0].objective is None
     assert "(not solved with B)" in choice.sentence
     assert choice.solution.objective == pytest.approx(LEVER * 0.8, rel=1e-5)
+
+
+@pytest.mark.parametrize("gear", ["2.0", "${4 * length}"])
+def test_a_motor_behind_a_gear_turns_faster_than_its_joint(gear, tmp_path):
+    # once the joint's own speed was held against the motor's: a motor half as fast was chosen
+    folder = tmp_path / "geared"
+    folder.mkdir()
+    for name in ("parameters.yaml", "tree.yaml"):
+        text = (ROOT / "tests/robots/pendulum" / name).read_text()
+        (folder / name).write_text(text.replace("motor: {", f'motor: {{gear: "{gear}", '))
+    problem = Hold(robot=folder)
+    design = {"mass": 1.0}
+    fast = SERVOS["C"].speed
+    limit = numeric_limits(problem.plant, np.array([1.0])).speed
+    assert limit == pytest.approx([fast / 2])
+    motion = SimpleNamespace(design=design, u=np.array([[0.5]]), v=np.array([[0.0], [-0.8 * fast]]))
+    group = _group(problem, cast(Any, motion), "servos")
+    assert group.speed == pytest.approx(1.6 * fast)
+    assert not group.candidates
+
+
+def test_a_library_of_motors_that_turn_is_refused_on_a_slide():
+    class Push(Problem):
+        robot = ROOT / "tests/robots/rail"
+        motors = SERVOS
+
+        def objective(self, traj):
+            return peak_torque(traj)
+
+        def constraints(self, traj):
+            yield at_rest(traj, knot=0)
+
+    with pytest.raises(ProblemError, match="joint 'block' slides"):
+        Push().solve()
 
 
 def test_no_motor_that_works_is_an_answer(held):

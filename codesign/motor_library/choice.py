@@ -20,12 +20,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from codesign.errors import ProblemError, SolverError
 from codesign.motor_library.record import MotorRecord, MotorTrial
 from codesign.plant import drives
 from codesign.robot_files import stated_overrides
 from codesign.solve.status import SolveStatus
+from codesign.transcription.limits import motor_turns
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
@@ -187,19 +189,28 @@ def _group(problem: Problem, solution: Solution, name: str) -> _Group:
             for i, actuator in enumerate(robot.actuators)
             if actuator.kind == "motor" and actuator.joint_id is not None
         ]
-        torque, speed = _demand(solution, at)
+        turns = np.asarray(motor_turns(problem.plant, solution.design), dtype=float)
+        torque, speed = _demand(solution, at, turns)
         fitting = problem.motors.carrying(torque, speed, _MARGIN)
         return _Group(name, torque, speed, [_with_motor(problem, m.name) for m in fitting])
     at = [(d.actuator, d.dof) for d in drives(problem.plant) if d.key == name]
-    torque, speed = _demand(solution, at)
+    torque, speed = _demand(solution, at, np.ones(problem.plant.nominal.nu))
     return _Group(name, torque, speed, list(_catalogued(problem, name, torque, speed)))
 
 
-def _demand(solution: Solution, at: Sequence[tuple[int, int]]) -> tuple[float, float]:
-    """Return peak torque [N m] and top speed [rad/s] of (actuator, dof) pairs."""
-    actuators, dofs = zip(*at, strict=True)
-    torque = float(np.abs(solution.u[:, list(actuators)]).max())
-    return torque, float(np.abs(solution.v[:, list(dofs)]).max())
+def _demand(
+    solution: Solution, at: Sequence[tuple[int, int]], turns: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Return peak torque [N m] and top speed [rad/s] of the motors of (actuator, dof) pairs.
+
+    Args:
+        solution: the motion.
+        at: places of the motors among the actuators, and of their joints among the velocities.
+        turns: turns of each actuator per turn of its joint, shape (nu,).
+    """
+    actuators, dofs = (list(places) for places in zip(*at, strict=True))
+    torque = float(np.abs(solution.u[:, actuators]).max())
+    return torque, float((turns[actuators] * np.abs(solution.v[:, dofs])).max())
 
 
 def _with_motor(problem: Problem, motor: str) -> _Candidate:

@@ -25,7 +25,7 @@ def require_supported(plant: Plant, integrator: str) -> None:
     """Refuse robots that the optimiser's dynamics do not cover.
 
     Raises:
-        ProblemError: no actuators, contacts without backward Euler, or springs on a ball joint.
+        ProblemError: no actuators, springs on a ball joint, or a library of motors on a slide.
     """
     robot, model = plant.robot, plant.nominal
     if model.nu == 0:
@@ -35,6 +35,24 @@ def require_supported(plant: Plant, integrator: str) -> None:
             raise ProblemError(
                 f"ball joint '{robot.joint_names[joint]}' has a stiffness, which the optimiser "
                 "does not model; use three hinges, whose springs it does"
+            )
+    if plant.motors is not None:
+        _require_hinges(plant)
+
+
+def _require_hinges(plant: Plant) -> None:
+    """Refuse motors that can be bought, stated in N m and rad/s, on a slide.
+
+    Raises:
+        ProblemError: naming the joint.
+    """
+    robot, slide = plant.robot, int(mujoco.mjtJoint.mjJNT_SLIDE)
+    for actuator in robot.actuators:
+        joint = actuator.joint_id
+        if joint is not None and int(plant.nominal.jnt_type[joint]) == slide:
+            raise ProblemError(
+                f"motors of a library turn, and joint '{robot.joint_names[joint]}' slides: "
+                "replace it by a hinge, or state no library"
             )
 
 

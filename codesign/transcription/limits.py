@@ -46,7 +46,8 @@ class MovingLimits:
 def limits(plant: Plant, design: Mapping[str, Any]) -> Limits:
     """Return all limits at a design; unlimited ones are infinite.
 
-    Motors that can be bought limit those of the robot further (`Plant.motors`).
+    Motors that can be bought limit those of the robot further (`Plant.motors`): an effort is what
+    the motor gives, and behind a gear it turns `gear` times as fast as its joint.
     """
     model, robot = plant.nominal, plant.robot
     effort = robot.effort_limits(design)
@@ -56,12 +57,21 @@ def limits(plant: Plant, design: Mapping[str, Any]) -> Limits:
         is_motor = np.array([actuator.kind == "motor" for actuator in robot.actuators])
         torque = np.where(is_motor, largest.torque, np.inf)[:, None]
         effort = jnp.clip(jnp.asarray(effort), -torque, torque)
-        speeds = jnp.minimum(jnp.array(speeds), np.where(is_motor, largest.speed, np.inf))
+        top = np.where(is_motor, largest.speed, np.inf)
+        speeds = jnp.minimum(jnp.array(speeds), top / motor_turns(plant, design))
     is_limited = np.array(model.jnt_limited, dtype=bool)[:, None]
     free = np.array([-np.inf, np.inf])
     jnt_range = robot.realize(design).jnt_range if is_limited.any() else np.zeros((model.njnt, 2))
     ranges = jnp.where(is_limited, jnp.asarray(jnt_range), free)
     return Limits(effort, jnp.array(speeds, dtype=jnp.float64), ranges)
+
+
+def motor_turns(plant: Plant, design: Mapping[str, Any]) -> Any:
+    """Return turns of each actuator per turn of its joint, shape (nu,)."""
+    motors = (link.motor for link in plant.robot.tree.links)
+    if not any(motor is not None and motor.gear is not None for motor in motors):
+        return np.ones(plant.nominal.nu)
+    return plant.robot.realize(design).actuator_gear[:, 0]
 
 
 def numeric_limits(plant: Plant, design: NDArray[np.float64]) -> Limits:
