@@ -40,7 +40,7 @@ test: env-dev  ## format, lint, types, dependency contracts, tests (the README's
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 format: env-dev  ## put the code into the project's format
 	$(BIN)/ruff format .
