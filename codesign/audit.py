@@ -190,6 +190,7 @@ def _tolerance(violation: Violation) -> float:
 
 
 def _dynamics_violation(plant: Plant, residual: Vector) -> Violation:
+    residual = np.where(np.isfinite(residual), residual, np.inf)
     interval, dof = np.unravel_index(int(np.argmax(residual)), residual.shape)
     amount = float(residual[interval, dof])
     label = coordinate_labels(plant.nominal)[1][dof]

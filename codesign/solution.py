@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codesign.audit import CONTACT_WORK_SHARE, ENERGY_NOTE_SHARE, Audit, audit
+from codesign.between_knots import WORTH_TELLING, Passage, deepest_passage
 from codesign.certificate import Certificate, Certification, Multipliers, Price
 from codesign.errors import ProblemError, SolutionError
 from codesign.motor_library.record import MotorRecord
@@ -32,6 +33,7 @@ from codesign.solve.status import (
     meaning_of,
 )
 from codesign.terrain import Relief, relief_under
+from codesign.transcription import INTEGRATORS
 from draft_core.errors import DraftError
 
 if TYPE_CHECKING:
@@ -365,6 +367,9 @@ def solution_of(
             verdict,
             _held_hinges(ready, *(program.layout.split(v)["q"] for v in (z, *physical_box))),
             (fields["u"], fields["v"], design),
+            deepest_passage(
+                plant, model, fields["q"], fields["v"], fields["dt"], INTEGRATORS[ready.integrator]
+            ),
         ),
         phases=tuple(_record(stage) for stage in path.stages),
         wall_s=wall_s,
@@ -461,6 +466,7 @@ def judge(path: HomotopyPath, verdict: Audit) -> tuple[SolveStatus, str]:
     return status, f"{meaning.words}: {worst}{advice}"
 
 
+_TOLD_APART = 1e-6  # the solver's tolerance: a smaller objective may be no minimum
 _UNMET_SHARE = 0.01  # of the largest violation, below which one is not worth naming
 
 _SLACK_PEAK = (
@@ -534,6 +540,7 @@ def _notes(
     verdict: Audit,
     held: Sequence[str],
     motion: tuple[Vector, Vector, Mapping[str, float]],
+    passage: Passage | None,
 ) -> tuple[str, ...]:
     """Return what a designer should know beside the verdict."""
     notes = [
@@ -549,6 +556,16 @@ def _notes(
             "range; give it one, or keyframes that turn further"
         )
     notes += _outside_torque_speed_line(ready, *motion)
+    if passage is not None and passage.depth > WORTH_TELLING:
+        notes.append(
+            f"between knots {passage.knot} and {passage.knot + 1} '{passage.name}' goes through "
+            f"the ground, {passage.depth:.2g} m deep: nothing holds it there; use more knots"
+        )
+    if 0 < abs(verdict.objective) < _TOLD_APART:
+        notes.append(
+            f"the objective is {verdict.objective:.2g}, less than the solver's tolerance of "
+            f"{_TOLD_APART:g} can tell from its minimum: state it in smaller units if that matters"
+        )
     made, work = verdict.energy.made_by_integrator, verdict.energy.total_actuator_work
     if abs(made) > ENERGY_NOTE_SHARE * work and abs(made) > 1e-6:
         share = f" ({100 * abs(made) / work:.0f} % of the actuators' work)" if work > 0 else ""

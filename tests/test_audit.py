@@ -10,7 +10,7 @@ import pytest
 
 from codesign import SolveStatus
 from codesign.audit import Audit, audit
-from codesign.physics import EnergyAudit
+from codesign.physics import EnergyAudit, audit_physics
 from codesign.solution import judge
 from codesign.solve.homotopy import Path, Stage
 from codesign.solve.ipopt import Point, StageResult
@@ -104,3 +104,14 @@ def test_only_a_converged_solver_succeeds(word, status) -> None:
     got, message = judge(path(word), audited(answer()[1]))
     assert got is status
     assert word not in message
+
+
+def test_dynamics_that_are_not_a_number_are_never_feasible(monkeypatch) -> None:
+    # max() of a small number and NaN is the small number
+    def broken(*arguments):
+        found = audit_physics(*arguments)
+        found.dynamics[1, 0] = np.nan
+        return found
+
+    monkeypatch.setattr("codesign.audit.audit_physics", broken)
+    assert not audited(answer()[1]).is_feasible

@@ -7,7 +7,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from codesign import Keyframe, Problem, SolveStatus, Terrain
+from codesign import Cells, Keyframe, Problem, SolveStatus, Terrain
+from codesign.between_knots import deepest_passage
 from codesign.constraints import (
     Constraint,
     at_least,
@@ -462,3 +463,32 @@ def test_markers_that_are_no_points_are_refused_before_solving(markers, message)
             progress=lambda progress: pytest.fail("it solved") if progress.iteration else None
         )
     assert message in str(caught.value)
+
+
+def test_a_wall_that_a_step_goes_through_is_noted() -> None:
+    # once "solved" without a word: a hopper was on one side of a wall, then on the other
+    class Wall(Swing):
+        robot = ROBOTS / "hopper"
+        design = {"shin": (0.2, 0.5)}
+        terrain = Cells([0.45, 0.55], [0.0, 5.0, 0.0])
+
+    plant = Wall().plant
+    model = plant.robot.compile({"shin": 0.3}, gates=False).model
+    q, v, dt = np.tile(plant.q_home, (3, 1)), np.zeros((3, model.nv)), np.array([0.5, 0.5])
+    q[:, 0], v[:, 0] = [0.0, 0.0, 1.0], [0.0, 0.0, 2.0]
+    found = deepest_passage(plant, model, q, v, dt, theta=1.0)
+    assert found is not None
+    assert found.knot == 1
+    assert found.depth == pytest.approx(0.05, abs=0.005)  # from the wall's middle to its side
+    assert deepest_passage(plant, model, q[:2], v[:2], dt[:1], theta=1.0) is None
+
+
+def test_an_objective_below_the_tolerance_is_noted() -> None:
+    # at 1e-8 of its size the solver ended 65 % above the least, and said "solved"
+    class Tiny(Swing):
+        def objective(self, traj):
+            return 1e-8 * (effort_squared(traj) + traj.design["length"])
+
+    solution = Tiny(knots=5).solve()
+    assert any("less than the solver's tolerance" in note for note in solution.notes)
+    assert not any("less than the solver's" in note for note in Swing(knots=5).solve().notes)
