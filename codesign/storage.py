@@ -100,9 +100,11 @@ def _packed(solution: Solution) -> bytes:
 
 def _replayed(solution: Solution) -> tuple[Replay | None, tuple[str, ...]]:
     """Return the replay of a success, or why there is none."""
-    has_ground = solution.terrain == FLAT_NAME or solution.relief is not None
-    if not solution.success or not has_ground:
+    if not solution.success:
         return None, ()
+    if solution.relief is None and solution.terrain != FLAT_NAME:
+        where = f"ground '{solution.terrain}' has no finite height everywhere around the motion"
+        return None, (f"the plan is not replayed: {where}",)
     try:
         return solution.replay(), ()
     except Exception as error:  # a solve is worth more than its replay

@@ -9,6 +9,7 @@ from codesign.terrain.relief import Block, Relief
 
 _COLOUR = (0.66, 0.68, 0.70)
 _MOST_PIECES = 16  # along each axis of ground that varies along both
+_MOST_SLICES = 100  # of ground that varies along x alone
 _NOWHERE = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -16,7 +17,7 @@ def ground_shapes(relief: Relief | None) -> list[Shape]:
     """Return what stands above the ground's lowest height; nothing for level ground."""
     if relief is None:
         return []
-    most = len(relief.x) if relief.is_profile or relief.is_stepped else _MOST_PIECES
+    most = _MOST_SLICES if relief.is_profile else _MOST_PIECES
     return [_shape(block, relief.lowest) for block in relief.blocks(most)]
 
 

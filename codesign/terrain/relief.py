@@ -131,7 +131,9 @@ def simplified(x: Vector, z: Vector, tolerance: float) -> NDArray[np.int64]:
 
 
 def relief_under(terrain: Ground, model: mujoco.MjModel, q: Vector) -> Relief | None:
-    """Return the ground under and around a motion; None for flat ground of that name.
+    """Return the ground under and around a motion.
+
+    None for flat ground of that name, and for a height that is not finite everywhere there.
 
     Args:
         terrain: the ground.
@@ -148,4 +150,5 @@ def relief_under(terrain: Ground, model: mujoco.MjModel, q: Vector) -> Relief | 
         places.append(data.xpos[:, :2].copy())
     cloud = np.concatenate(places or [np.zeros((1, 2))])
     room = _MARGIN + float(model.stat.extent)
-    return terrain.relief(cloud.min(axis=0) - room, cloud.max(axis=0) + room)
+    relief = terrain.relief(cloud.min(axis=0) - room, cloud.max(axis=0) + room)
+    return relief if relief.is_whole else None

@@ -128,3 +128,21 @@ def test_a_ground_that_is_none_is_refused(tmp_path) -> None:
     folder = replace(shuttle(), terrain="a step", relief=bent).save(tmp_path / "result")
     with pytest.raises(SolutionError, match="'ground_x', '_y' and '_height' describe no ground"):
         load(folder)
+
+
+def test_pictures_of_rugged_ground_are_made_of_few_pieces() -> None:
+    rugged = Terrain(lambda position: jnp.sin(200 * position[0])).relief(LOW, HIGH)
+    assert len(rugged.blocks()) > 500
+    assert 50 <= len(ground_shapes(rugged)) <= 100
+
+
+def test_ground_without_a_finite_height_does_not_spoil_a_result(tmp_path) -> None:
+    holed = Terrain(lambda position: jnp.sqrt(position[0] - 0.1), "holed")
+    solution = shuttle()
+    model = solution.compile()
+    assert relief_under(holed, model, solution.q) is None
+    saved = replace(solution, terrain="holed", relief=None)
+    with pytest.warns(RuntimeWarning, match="ground 'holed' has no finite height"):
+        saved.save(tmp_path / "out")
+    assert not (tmp_path / "out/replay.json").exists()
+    assert load(tmp_path / "out").success
