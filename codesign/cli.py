@@ -422,7 +422,7 @@ def _solve(
         options["solver"] = solver
     if guess is not None:
         options["guess"] = guess
-    if starts != 1:
+    if starts != 1 or jobs != 1:
         options |= {"starts": starts, "jobs": jobs}
     if quiet:
         options["progress"] = lambda progress: None

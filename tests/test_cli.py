@@ -247,6 +247,7 @@ def test_an_impossible_task_is_status_1_and_explained(hover, tmp_path, capsys):
         (["solve", "hexapod", "--seeds", "1"], "No such option"),
         (["solve", "hexapod", "--seed", "-1"], "seed is -1"),
         (["solve", "hexapod", "--starts", "0"], "starts is 0"),
+        (["solve", "hexapod", "--jobs", "0"], "jobs is 0"),
         (["solve", "hexapod", "--time-limit", "nan"], "time_limit is nan"),
         (["solve", "hexapod", "--knots", "1"], "knots is 1"),
         (["solve", "hexapod", "--set", "gamma=1"], "It has:"),
