@@ -34,7 +34,8 @@ app = typer.Typer(
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="May be repeated.")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="An option or parameter; may be repeated."),
 ]
 
 
@@ -103,6 +104,8 @@ def solve_command(
         if choose and solution.success:
             choice = _with_real_motor(task, solution, time_limit, quiet)
             solution = choice.continuous
+        elif choose:
+            _warn("no motor is chosen, as the solve before it is no success")
     command = _command_again(problem, seed, starts, time_limit, given, out, alone)
     command += " --choose-motor" if choose else ""
     command += f" --solver {solver}" if solver != "ipopt" else ""
@@ -186,7 +189,7 @@ def export_command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that a solve wrote.")],
     out: Annotated[Path, typer.Option(help="Folder to write the robot to.")],
 ) -> None:
-    """Write the robot of a saved solution as MJCF."""
+    """Write the robot of a saved solution as MJCF and URDF."""
     from codesign.storage import load_solution
 
     solution = load_solution(folder)
@@ -506,7 +509,7 @@ def _certified(solution: Solution | TasksSolution) -> list[str]:
     from codesign.solution import Solution
 
     if not isinstance(solution, Solution):
-        return [price.sentence for price in solution.prices]
+        return [price.sentence.replace("`", "") for price in solution.prices]
     return summary_lines(solution.certificate)
 
 

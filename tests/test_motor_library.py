@@ -207,6 +207,8 @@ def test_a_file_gives_a_library_by_rising_torque(tmp_path):
     assert make_problem(Hold, [f"motors={path}", "motor=B"]).plant.motors.largest.torque == 2
     with pytest.raises(ProblemError, match=r"there is no motor library"):
         MotorLibrary.read(tmp_path / "none.yaml")
+    with pytest.raises(ProblemError, match=r"'none\.yaml' in '.*'; try .*__file__"):
+        MotorLibrary.read("none.yaml")
 
 
 def test_a_library_needs_its_motors_name_and_a_motor_its_library():
@@ -572,3 +574,8 @@ def test_solve_chooses_a_motor_and_writes_both_answers(tmp_path, capsys):
     assert records[0]["motor_choice"]["sentence"] in printed
     assert main([*words, "--set", "motor=B"]) == 2
     assert "motor 'B' is fixed already" in capsys.readouterr().err
+    late = ["--out", str(tmp_path / "late"), "--time-limit", "1e-6"]
+    assert main([*words, *late]) == 1
+    assert "no motor is chosen, as the solve before it is no success" in capsys.readouterr().err
+    saved = choose_motor(Hold(), load(tmp_path / "out"))
+    assert saved.motor == "B"

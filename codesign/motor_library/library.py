@@ -209,7 +209,12 @@ class MotorLibrary:
         try:
             found = read_file(Path(path), "motor library")
         except DraftError as error:
-            raise ProblemError(str(error)) from None
+            where = ""
+            if not Path(path).is_absolute() and not Path(path).exists():
+                where = (
+                    f" in '{Path.cwd()}'; try MotorLibrary.read(Path(__file__).parent / '{path}')"
+                )
+            raise ProblemError(str(error).removesuffix(".") + where) from None
         unknown = sorted(set(found) - {"name", "source", "motors"})
         if unknown:
             raise ProblemError(
