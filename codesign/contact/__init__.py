@@ -7,7 +7,7 @@ from codesign.contact.formulations import (
     contact_pairs,
     formulation_named,
 )
-from codesign.contact.pyramid import ContactForces, ContactTerms, contact_terms, power, world_force
+from codesign.contact.pyramid import ContactForces, ContactTerms, contact_terms, powers, world_force
 
 __all__ = [
     "FORMULATIONS",
@@ -18,6 +18,6 @@ __all__ = [
     "contact_pairs",
     "contact_terms",
     "formulation_named",
-    "power",
+    "powers",
     "world_force",
 ]

@@ -10,15 +10,15 @@ but for terms of third order.
 
 Contact: gaps belong to q⁺, sliding and the work of λ to (q_θ, v_θ), where λ acts. At the midpoint
 that alone would let a foot at rest on the ground ring, its velocity v, −v, v, …, since only its
-mean is held. So λ may not push along its end velocity either, λ·v_c(q⁺, v⁺) ≤ 0.03 ε: whoever rings
-is pushed off along v⁺ in every other step. A foot that lands has lost its velocity by the end of
-the step.
+mean is held, and let a foot that lands rebound. So neither the normal force nor friction may push
+along the velocity that the foot has in the end: λ_n v_n(q⁺, v⁺) ≤ 0.03 ε, λ_t·v_t(q⁺, v⁺) ≤ 0.03 ε,
+each by itself, so that what friction takes cannot pay for a rebound. A foot that lands has lost its
+normal velocity by the end of the step.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,7 +30,7 @@ from codesign.contact import (
     contact_pairs,
     contact_terms,
     formulation_named,
-    power,
+    powers,
     world_force,
 )
 from codesign.dynamics import (
@@ -118,7 +118,7 @@ def interval_function(
             products = complementarity(contact_pairs(forces, gap, terms), weight, relaxation)
             contact_parts = [gap, terms.cone, terms.slack, products, terms.power]
             if theta != 1.0:
-                contact_parts.append(power(forces, frame, _velocities(model, end, contacts)))
+                contact_parts.append(powers(forces, frame, _velocities(model, end, contacts)))
         parts += [needed - supplied, *contact_parts, clearances(plant, model, end)]
         if any((moving.effort, moving.speed, moving.range)):
             at = limits(plant, plant.space.as_dict(design))
@@ -160,7 +160,13 @@ def interval_rows(
             rows_of("passivity", "W", contacts, -inf, 0.0, weight, relaxation=PASSIVITY_SHARE),
         ]
         if INTEGRATORS[integrator] != 1.0:
-            rows.append(replace(rows[-1], name="passivity at the end"))
+            both = [f"{name} {part}" for name in contacts for part in ("friction", "normal")]
+            rows.append(
+                rows_of(
+                    *("passivity at the end", "W", both, -inf, 0.0, weight),
+                    relaxation=PASSIVITY_SHARE,
+                )
+            )
     labels = clearance_labels(plant)
     if labels:
         rows.append(rows_of("ground clearance", "m", labels, 0.0, inf))
