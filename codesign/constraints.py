@@ -262,19 +262,24 @@ def within_torque_speed_line(traj: Trajectory) -> Iterator[Constraint]:
     """Yield |τ| / τ_peak + |ω| / ω_NL ≤ 1 for every actuator of a motor class, in every interval.
 
     That is the straight line from stall torque to no-load speed; the effort is the interval's, the
-    speed that at its end, as the dynamics take it.
+    speeds those at both of its ends.
     """
     for drive in drives(traj.plant):
         torque = traj.u[:, drive.actuator] / traj.parameters[f"{drive.key}.peak_torque"]
-        speed = traj.v[1:, drive.dof] / traj.parameters[f"{drive.key}.no_load_speed"]
+        speed = traj.v[:, drive.dof] / traj.parameters[f"{drive.key}.no_load_speed"]
         for k in range(traj.knots - 1):
-            sums = jnp.stack([torque[k] + speed[k], torque[k] - speed[k]])
+            ends = (speed[k], speed[k + 1])
+            sums = jnp.stack([torque[k] + sign * end for end in ends for sign in (1, -1)])
             yield between(
                 sums,
                 -1.0,
                 1.0,
                 name="torque-speed line",
-                labels=(f"{drive.joint} driving", f"{drive.joint} braking"),
+                labels=[
+                    f"{drive.joint} {how} {when}"
+                    for when in ("at first", "in the end")
+                    for how in ("driving", "braking")
+                ],
                 knot=k + 1,
             )
 
