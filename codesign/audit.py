@@ -30,6 +30,7 @@ Vector = NDArray[np.float64]
 FEASIBILITY_TOLERANCE = 1e-6  # scaled: forces by the robot's weight, lengths in m, speeds in m/s
 COMPLEMENTARITY_TOLERANCE = 1e-4
 CONTACT_WORK_SHARE = 0.01  # of the total actuator work, in any interval
+TOTAL_CONTACT_WORK_SHARE = 0.05  # of the same, in all intervals together
 _HARDLY_LIFTED = 1e-5  # [m], by which contacts may lift a robot whose motors do nothing
 OBJECTIVE_GAP = 1e-3  # relative, between the objective and its value with true maxima
 ENERGY_NOTE_SHARE = 0.2  # of the total actuator work, made or lost by the integrator
@@ -106,13 +107,18 @@ class Audit:
     def is_physical(self) -> bool:
         """Whether neither contacts nor the integrator supplied the energy that actuators should.
 
-        No interval's contacts may do positive work beyond a share of the actuator work, and the
-        integrator may not make more energy in all than the actuators did work.
+        Contacts may not do positive work beyond a share of the actuator work, in one interval or in
+        all, and over no stretch of the motion may the integrator make more energy than the
+        actuators did work.
         """
-        work = self.energy.total_actuator_work
-        return self.energy.worst_contact_work <= max(
-            CONTACT_WORK_SHARE * work, self.allowance, 1e-9
-        ) and self.energy.made_by_integrator <= max(work, self.allowance, 1e-6)
+        energy = self.energy
+        work = energy.total_actuator_work
+        return (
+            energy.worst_contact_work <= max(CONTACT_WORK_SHARE * work, self.allowance, 1e-9)
+            and energy.positive_contact_work
+            <= max(TOTAL_CONTACT_WORK_SHARE * work, 10 * self.allowance, 1e-8)
+            and energy.most_made_by_integrator <= max(work, self.allowance, 1e-6)
+        )
 
 
 def audit(

@@ -54,9 +54,23 @@ class EnergyAudit:
         return float(np.sum(self.numerical_energy))
 
     @property
+    def most_made_by_integrator(self) -> float:
+        """Most net energy that the integrator made over any stretch of the motion; [J].
+
+        What it makes first and loses later lifts a robot all the same.
+        """
+        made = np.concatenate([[0.0], np.cumsum(self.numerical_energy)])
+        return float(np.max(made - np.minimum.accumulate(made)))
+
+    @property
     def total_actuator_work(self) -> float:
         """Σ |actuator work| over intervals; [J]."""
         return float(np.sum(np.abs(self.actuator_work)))
+
+    @property
+    def positive_contact_work(self) -> float:
+        """Sum of the positive contact works of intervals; [J]."""
+        return float(np.sum(np.maximum(self.contact_work, 0.0)))
 
     @property
     def worst_contact_work(self) -> float:

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.audit import CONTACT_WORK_SHARE, ENERGY_NOTE_SHARE, Audit, audit
+from codesign.audit import (
+    CONTACT_WORK_SHARE,
+    ENERGY_NOTE_SHARE,
+    TOTAL_CONTACT_WORK_SHARE,
+    Audit,
+    audit,
+)
 from codesign.between_knots import WORTH_TELLING, Passage, deepest_passage
 from codesign.certificate import Certificate, Certification, Multipliers, Price
 from codesign.errors import ProblemError, SolutionError
@@ -495,10 +501,17 @@ def _why_not_physical(verdict: Audit) -> str:
             f"before knot {knot}, more than {100 * CONTACT_WORK_SHARE:g} % of the actuator work; "
             "use more knots or a smaller step_range"
         )
+    work = energy.total_actuator_work
+    if energy.most_made_by_integrator <= work:
+        return (
+            f"contacts did {energy.positive_contact_work:.3g} J of positive work in all, more than "
+            f"{100 * TOTAL_CONTACT_WORK_SHARE:g} % of the actuator work; use more knots or a "
+            "smaller step_range"
+        )
     return (
-        f"the integrator made {energy.made_by_integrator:.3g} J, more than the actuators' "
-        f"{energy.total_actuator_work:.3g} J: the time steps are too long for this motion; "
-        "use more knots"
+        f"the integrator made {energy.most_made_by_integrator:.3g} J, more than the actuators' "
+        f"{work:.3g} J: the time steps are too long for this motion; use more knots, or bound "
+        "turns with step_turn"
     )
 
 

@@ -115,3 +115,27 @@ def test_dynamics_that_are_not_a_number_are_never_feasible(monkeypatch) -> None:
 
     monkeypatch.setattr("codesign.audit.audit_physics", broken)
     assert not audited(answer()[1]).is_feasible
+
+
+def of_energies(actuator: list[float], contact: list[float], made: list[float]) -> Audit:
+    """Return an audit of energies alone; `made` is what the integrator made in each interval."""
+    works = np.array(actuator), np.array(contact)
+    change = works[0] + works[1] + np.array(made)
+    return Audit((), 0.0, 0.0, 0.0, EnergyAudit(change, *works, np.zeros(len(made))), 0.0)
+
+
+def test_energy_that_is_made_first_and_lost_later_is_not_physical() -> None:
+    # nothing on balance, and yet it lifted the robot
+    work = [0.1, 0.1, 0.1]
+    verdict = of_energies(work, [0.0] * 3, [-0.5, 0.5, 0.0])
+    assert verdict.energy.made_by_integrator == pytest.approx(0.0)
+    assert verdict.energy.most_made_by_integrator == pytest.approx(0.5)
+    assert not verdict.is_physical
+    assert of_energies(work, [0.0] * 3, [0.1, 0.1, -0.4]).is_physical
+
+
+def test_contacts_may_not_give_energy_in_small_coins() -> None:
+    work = [0.1] * 20
+    assert of_energies(work, [0.0] * 19 + [0.019], [0.0] * 20).is_physical
+    assert not of_energies(work, [0.0] * 19 + [0.021], [0.0] * 20).is_physical  # in one interval
+    assert not of_energies(work, [0.019] * 20, [0.0] * 20).is_physical  # in all of them
