@@ -11,10 +11,10 @@ import pytest
 from codesign import SolveStatus
 from codesign.audit import Audit, audit
 from codesign.physics import EnergyAudit, audit_physics
-from codesign.solution import judge
 from codesign.solve.homotopy import Path, Stage
 from codesign.solve.ipopt import Point, StageResult
 from codesign.solve.starts import variable_bounds
+from codesign.solve.verdict import judge
 from problems.quadcopter.problem import Quadcopter
 
 EMPTY = np.zeros(0)
