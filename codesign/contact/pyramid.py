@@ -107,13 +107,13 @@ def power(forces: ContactForces, frame: jax.Array, velocity: jax.Array) -> jax.A
         frame: contact frames, shape (nc, 3, 3).
         velocity: world velocity of each contact point, shape (nc, 3); [m/s].
     """
-    return jnp.sum(powers(forces, frame, velocity), axis=1)
+    return powers(forces, frame, velocity)[:, 0]
 
 
 def powers(forces: ContactForces, frame: jax.Array, velocity: jax.Array) -> jax.Array:
-    """Return the powers of friction and of the normal force of every contact, shape (nc, 2); [W].
+    """Return the power of every contact force and of its normal part, shape (nc, 2); [W].
 
     The arguments are those of `power`.
     """
     each = local_force(forces) * jnp.einsum("cij,cj->ci", frame, velocity)
-    return jnp.stack([each[:, 0] + each[:, 1], each[:, 2]], axis=1)
+    return jnp.stack([jnp.sum(each, axis=1), each[:, 2]], axis=1)

@@ -10,10 +10,10 @@ but for terms of third order.
 
 Contact: gaps belong to q⁺, sliding and the work of λ to (q_θ, v_θ), where λ acts. At the midpoint
 that alone would let a foot at rest on the ground ring, its velocity v, −v, v, …, since only its
-mean is held, and let a foot that lands rebound. So neither the normal force nor friction may push
-along the velocity that the foot has in the end: λ_n v_n(q⁺, v⁺) ≤ 0.03 ε, λ_t·v_t(q⁺, v⁺) ≤ 0.03 ε,
-each by itself, so that what friction takes cannot pay for a rebound. A foot that lands has lost its
-normal velocity by the end of the step.
+mean is held, and let a foot that lands rebound. So λ may not push along the velocity that the foot
+has in the end, λ·v_c(q⁺, v⁺) ≤ 0.03 ε, nor may its normal part, λ_n v_n(q⁺, v⁺) ≤ 0.03 ε, so that
+what friction takes cannot pay for a rebound. A foot that lands has lost its normal velocity by the
+end of the step.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def interval_rows(
             rows_of("passivity", "W", contacts, -inf, 0.0, weight, relaxation=PASSIVITY_SHARE),
         ]
         if INTEGRATORS[integrator] != 1.0:
-            both = [f"{name} {part}" for name in contacts for part in ("friction", "normal")]
+            both = [f"{name} {part}" for name in contacts for part in ("whole", "normal")]
             rows.append(
                 rows_of(
                     *("passivity at the end", "W", both, -inf, 0.0, weight),

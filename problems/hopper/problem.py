@@ -34,6 +34,7 @@ class Hopper(Problem):
     }
     duration = 0.7
     knots = 61
+    integrator = "backward_euler"
     step_range = (0.3, 1.2)
     jump = 0.3
 
