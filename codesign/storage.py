@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Mapping
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -186,7 +185,7 @@ def _solution_in(folder: Path) -> Solution:
     _check_shapes(record, arrays, robot)
     _check_verdict(record, arrays)
     _check_design(record, folder / RESOLVED)
-    return replace(_assemble(record, arrays, robot), relief=relief)
+    return _assemble(record, arrays, robot, relief)
 
 
 def task_folders(folder: Path) -> list[Path]:
@@ -331,7 +330,9 @@ def _check_design(record: Record, resolved: Path) -> None:
             )
 
 
-def _assemble(record: Record, arrays: Mapping[str, np.ndarray], robot: Robot) -> Solution:
+def _assemble(
+    record: Record, arrays: Mapping[str, np.ndarray], robot: Robot, relief: Relief | None
+) -> Solution:
     return Solution(
         problem=record.problem,
         options=record.options,
@@ -357,6 +358,7 @@ def _assemble(record: Record, arrays: Mapping[str, np.ndarray], robot: Robot) ->
         robot=robot,
         robot_source=dict(robot.source),
         terrain=record.terrain,
+        relief=relief,
         question=record.question,
         markers={name: [number(x) for x in point] for name, point in record.markers.items()},
         versions=record.versions,
