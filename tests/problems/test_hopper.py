@@ -38,7 +38,8 @@ def test_the_ground_lifts_it_and_not_the_mesh(jump):
 def test_twice_the_knots_change_the_motor_little(jump):
     finer = Hopper(knots=121).solve(start=jump)
     assert finer.success, finer.message
-    assert finer.objective == pytest.approx(jump.objective, rel=0.05)
+    # backward Euler is first order: twice the knots take 4 to 6 % off (README), and never add
+    assert 0.93 * jump.objective < finer.objective < 1.001 * jump.objective
 
 
 @pytest.mark.slow
