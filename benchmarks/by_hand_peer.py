@@ -21,8 +21,8 @@ import numpy as np
 from benchmarks.common import RecordedStage, Recording, Vector, lap, median, recorded
 from benchmarks.handwritten import HandwrittenProgram
 from codesign import Problem
-from codesign.solve.driver import ipopt_options
 from codesign.solve.ipopt import Ipopt, Point, StopRequest
+from codesign.solve.transcribed import ipopt_options
 
 TIGHT = 1e-9  # where objectives are compared beyond what IPOPT's usual tolerance leaves open
 

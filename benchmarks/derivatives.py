@@ -34,9 +34,9 @@ from benchmarks.common import (
 )
 from benchmarks.half_swing import HalfSwing
 from codesign import Problem
-from codesign.solve.driver import ipopt_options
 from codesign.solve.ipopt import Ipopt, Point, StopRequest
 from codesign.solve.starts import initial_point, variable_bounds
+from codesign.solve.transcribed import ipopt_options
 from codesign.tracing import to_casadi
 from codesign.tracing.derivatives import derivatives
 from codesign.transcription import Layout, interval_function, interval_rows

@@ -23,7 +23,7 @@ from codesign.transcription import (
 )
 
 if TYPE_CHECKING:
-    from codesign.solve.driver import Transcription
+    from codesign.solve.transcribed import Transcription
 
 Vector = NDArray[np.float64]
 

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from codesign.motor_library import MotorLibrary
     from codesign.plant import Plant
     from codesign.solution import Solution
-    from codesign.solve.driver import Transcription
     from codesign.solve.progress import ProgressFunction
     from codesign.solve.starts import Keyframe
+    from codesign.solve.transcribed import Transcription
     from codesign.terrain import Ground
     from codesign.trajectory import Trajectory
 
@@ -181,7 +181,7 @@ class Problem:
     @cached_property
     def transcription(self) -> Transcription:
         """The nonlinear program and its solver: built on first use, shared by all seeds."""
-        from codesign.solve.driver import transcribe
+        from codesign.solve.transcribed import transcribe
 
         return transcribe(self)
 

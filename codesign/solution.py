@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from codesign.plant import Plant
     from codesign.problem import Problem
     from codesign.replay import Replay
-    from codesign.solve.driver import Transcription
     from codesign.solve.homotopy import Path as HomotopyPath
     from codesign.solve.progress import ProgressFunction
+    from codesign.solve.transcribed import Transcription
     from codesign.transcription import Layout
     from draft_core import Robot
 

@@ -21,7 +21,7 @@ from draft_core.backend import mujoco
 
 if TYPE_CHECKING:
     from codesign.plant import Plant
-    from codesign.solve.driver import Transcription
+    from codesign.solve.transcribed import Transcription
 
 Vector = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from codesign.transcription import interval_rows
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
-    from codesign.solve.driver import Transcription
+    from codesign.solve.transcribed import Transcription
 
 Vector = NDArray[np.float64]
 

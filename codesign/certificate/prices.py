@@ -39,7 +39,7 @@ from codesign.certificate.bounds import (
 from codesign.certificate.lagrangian import Multipliers
 
 if TYPE_CHECKING:
-    from codesign.solve.driver import Transcription
+    from codesign.solve.transcribed import Transcription
 
 Vector = NDArray[np.float64]
 

@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from codesign.certificate.lagrangian import Multipliers, interval_groups
 
 if TYPE_CHECKING:
-    from codesign.solve.driver import Transcription
+    from codesign.solve.transcribed import Transcription
 
 Vector = NDArray[np.float64]
 

@@ -30,7 +30,7 @@ from draft_core.errors import DraftError
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
-    from codesign.solve.driver import Transcription
+    from codesign.solve.transcribed import Transcription
 
 Vector = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -11,7 +11,7 @@ from codesign.errors import SolverError
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
-    from codesign.solve.driver import Transcription
+    from codesign.solve.transcribed import Transcription
 
 GUESSES = ("keyframes", "home", "automatic", "improved")
 FROM_SOLUTION = "solution"  # what a start from an earlier solution is recorded as

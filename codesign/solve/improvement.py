@@ -26,7 +26,7 @@ from codesign.solve.starts import variable_bounds
 
 if TYPE_CHECKING:
     from codesign.problem import Problem
-    from codesign.solve.driver import Transcription
+    from codesign.solve.transcribed import Transcription
 
 Vector = NDArray[np.float64]
 

@@ -30,7 +30,7 @@ from codesign.solve.status import (
 if TYPE_CHECKING:
     import mujoco
 
-    from codesign.solve.driver import Transcription
+    from codesign.solve.transcribed import Transcription
 
 _TOLD_APART = 1e-6  # the solver's tolerance: a smaller objective may be no minimum
 _UNMET_SHARE = 0.01  # of the largest violation, below which one is not worth naming

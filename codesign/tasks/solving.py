@@ -13,12 +13,12 @@ from codesign.certificate.prices import Price, design_prices, unit_of_objective
 from codesign.errors import ProblemError
 from codesign.nlp import JointProgram, join_programs
 from codesign.solution import Solution, solution_of
-from codesign.solve.driver import Transcription, bound_solvers, starting_point
 from codesign.solve.guesses import chosen_guess
 from codesign.solve.homotopy import Path, Solvers, follow
 from codesign.solve.ipopt import Point, StopRequest, Vector
 from codesign.solve.progress import ProgressFunction
 from codesign.solve.strategy import DEFAULT, Strategy
+from codesign.solve.transcribed import Transcription, bound_solvers, starting_point
 from codesign.tasks.solution import TasksSolution, tasks_solution_of
 from codesign.tasks.statement import check_same_design
 

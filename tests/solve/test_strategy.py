@@ -11,9 +11,10 @@ from codesign.contact import FORMULATIONS
 from codesign.errors import SolverError
 from codesign.nlp import penalised
 from codesign.objectives import peak_torque
-from codesign.solve.driver import solve, transcribe
+from codesign.solve.driver import solve
 from codesign.solve.homotopy import RELAXATIONS
 from codesign.solve.strategy import Strategy
+from codesign.solve.transcribed import transcribe
 from problems.quadcopter.problem import Quadcopter
 from tests.support import ROOT
 
