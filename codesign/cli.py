@@ -7,7 +7,6 @@ Heavy packages are imported inside the commands, so that help and mistakes are q
 from __future__ import annotations
 
 import contextlib
-import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,10 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from codesign.commands.extras import (
+    beside_specialists,
+    motor_folder,
+    require_tasks,
+    with_real_motor,
+)
+from codesign.commands.output import columns, drop_output, replay_note, say, summary, warn
 from codesign.errors import CodesignError, ProblemError, SolutionError
 
 if TYPE_CHECKING:
-    from codesign.motor_library import MotorChoice
     from codesign.problem import Problem
     from codesign.solution import Solution
     from codesign.tasks import Tasks, TasksSolution
@@ -45,7 +50,7 @@ def list_command() -> None:
     import importlib
 
     entries = importlib.import_module("problems").registry()
-    _say(_columns([[entry.name, entry.summary] for entry in entries.values()]))
+    say(columns([[entry.name, entry.summary] for entry in entries.values()]))
 
 
 @app.command("solve")
@@ -94,33 +99,33 @@ def solve_command(
     task = make_problem(kind, given)
     folder = out if out is not None else Path("out") / _folder_name(problem, kind)
     check_result_folder(folder)
-    _require_tasks(task, alone)
-    motor_folder = _motor_folder(task, folder) if choose else None
+    require_tasks(task, alone)
+    beside = motor_folder(task, folder) if choose else None
     choice = None
     with _user_code(task):
         solution = _solve(task, seed, starts, jobs, time_limit, quiet, solver, guess)
         if alone:
-            solution = _beside_specialists(task, solution, seed, starts, jobs, time_limit)
+            solution = beside_specialists(task, solution, seed, starts, jobs, time_limit)
         if choose and solution.success:
-            choice = _with_real_motor(task, solution, time_limit, quiet)
+            choice = with_real_motor(task, solution, time_limit, quiet)
             solution = choice.continuous
         elif choose:
-            _warn("no motor is chosen, as the solve before it is no success")
+            warn("no motor is chosen, as the solve before it is no success")
     command = _command_again(problem, seed, starts, time_limit, given, out, alone)
     command += " --choose-motor" if choose else ""
     command += f" --solver {solver}" if solver != "ipopt" else ""
     command += f" --guess {guess}" if guess is not None else ""
     for note in _saved(solution, folder, command):
-        _warn(note)
+        warn(note)
     chosen = choice if choice is not None and choice.success else None
-    if chosen is not None and motor_folder is not None:
-        for note in _saved(chosen.solution, motor_folder, command):
-            _warn(note)
+    if chosen is not None and beside is not None:
+        for note in _saved(chosen.solution, beside, command):
+            warn(note)
     if not quiet:
-        _say(f"{_summary(solution)}\n{_replay_note(folder)}")
-        if chosen is not None and motor_folder is not None:
-            _say(str(motor_folder / "report.html"))
-    _say(str(folder / "report.html"))
+        say(f"{summary(solution)}\n{replay_note(folder)}")
+        if chosen is not None and beside is not None:
+            say(str(beside / "report.html"))
+    say(str(folder / "report.html"))
     if not solution.success or (choice is not None and chosen is None):
         raise typer.Exit(1)
 
@@ -163,10 +168,10 @@ def refine_command(
     for name, value in (given | ({"time_limit": time_limit} if time_limit else {})).items():
         words += [f"--{name.replace('_', '-')}", f"{value:g}"]
     for note in _saved(solution, out, shlex.join(words)):
-        _warn(note)
+        warn(note)
     if not quiet:
-        _say(f"{_summary(solution)}\n{_replay_note(out)}")
-    _say(str(out / "report.html"))
+        say(f"{summary(solution)}\n{replay_note(out)}")
+    say(str(out / "report.html"))
     if not solution.is_mesh_converged:
         raise typer.Exit(1)
 
@@ -181,7 +186,7 @@ def show_command(
     """
     from codesign import load
 
-    _say(_summary(load(folder)))
+    say(summary(load(folder)))
 
 
 @app.command("export")
@@ -194,8 +199,8 @@ def export_command(
 
     solution = load_solution(folder)
     if not solution.success:
-        _warn(f"this solution is no success ({solution.message}); exported as it is")
-    _say(str(solution.export(out) / "robot.xml"))
+        warn(f"this solution is no success ({solution.message}); exported as it is")
+    say(str(solution.export(out) / "robot.xml"))
 
 
 @app.command("replay")
@@ -214,7 +219,7 @@ def replay_command(
         [name, ("yes" if value else "no") if isinstance(value, bool) else f"{value:.4g}"]
         for name, value in result.to_json().items()
     ]
-    _say(_columns([[name.replace("_", " "), value] for name, value in rows]))
+    say(columns([[name.replace("_", " "), value] for name, value in rows]))
 
 
 @app.command("robots")
@@ -222,7 +227,7 @@ def robots_command() -> None:
     """List the robots that come with codesign."""
     from draft_core.robots import ROBOTS
 
-    _say(_columns([[robot.name, robot.summary] for robot in ROBOTS.values()]))
+    say(columns([[robot.name, robot.summary] for robot in ROBOTS.values()]))
 
 
 @app.command("compile")
@@ -248,11 +253,11 @@ def compile_command(
     try:
         compiled = loaded.compile(out=out)
     except Refused as refusal:
-        _say(refusal.report.table())
+        say(refusal.report.table())
         raise
     assert compiled.report is not None
-    _say(compiled.report.table())
-    _say(str(out / "robot.xml"))
+    say(compiled.report.table())
+    say(str(out / "robot.xml"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -270,7 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except typer.Exit as stop:
         return stop.exit_code
     except BrokenPipeError:
-        _drop_output()
+        drop_output()
         return 0
     except _InterruptedSaving as stop:
         return _refuse(str(stop), 1)
@@ -335,79 +340,12 @@ def _usage_message(error: Any) -> str:
 
 
 def _refuse(message: str, status: int) -> int:
-    _warn(" ".join(message.split()))
+    warn(" ".join(message.split()))
     return status
-
-
-def _warn(message: str) -> None:
-    with contextlib.suppress(BrokenPipeError):
-        print(f"codesign: {message}", file=sys.stderr, flush=True)
-
-
-def _say(text: str) -> None:
-    """Print to stdout; a reader that has gone away is no reason to fail."""
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        _drop_output()
-
-
-def _drop_output() -> None:
-    """Let what is still buffered go nowhere, so that the interpreter's exit does not complain."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _folder_name(source: str, kind: type) -> str:
     return kind.__name__.lower() if ".py" in source else source
-
-
-def _require_tasks(task: Problem | Tasks, alone: bool) -> None:
-    from codesign.tasks import Tasks
-
-    if alone and not isinstance(task, Tasks):
-        raise ProblemError(
-            f"--specialists is for tasks that share a design, and {type(task).__name__} is one "
-            "problem; leave it out"
-        )
-
-
-def _beside_specialists(
-    task: Any, solution: Any, seed: int, starts: int, jobs: int, time_limit: float | None
-) -> Any:
-    """Return the answer of several tasks together with what each reaches alone."""
-    from dataclasses import replace
-
-    from codesign.tasks import specialists
-
-    found = specialists(
-        task, seed, shared=solution, starts=starts, jobs=jobs, time_limit=time_limit
-    )
-    return replace(solution, specialists=found)
-
-
-def _motor_folder(task: Problem | Tasks, folder: Path) -> Path:
-    """Return where the answer with a real motor goes, checked like any result folder."""
-    from codesign.motor_library.choice import require_choice
-    from codesign.result_folder import check_result_folder
-
-    require_choice(task)
-    place = folder.resolve()
-    beside = folder.parent / f"{place.name}-motor" if folder.name else Path(f"{place}-motor")
-    check_result_folder(beside)
-    return beside
-
-
-def _with_real_motor(
-    task: Any, solution: Any, time_limit: float | None, quiet: bool
-) -> MotorChoice:
-    """Return the choice of a motor for an answer."""
-    from codesign.motor_library import choose_motor
-
-    options: dict[str, Any] = {"time_limit": time_limit}
-    if quiet:
-        options["progress"] = lambda progress: None
-    return choose_motor(task, solution, **options)
 
 
 def _solve(
@@ -465,80 +403,6 @@ def _command_again(
     words += ["--specialists"] if alone else []
     words += ["--out", str(out)] if out is not None else []
     return shlex.join(words)
-
-
-def _replay_note(folder: Path) -> str:
-    """Tell of a plan that MuJoCo's own simulation does not follow; nothing otherwise."""
-    import json
-
-    path = folder / "replay.json"
-    if not path.is_file() or json.loads(path.read_text(encoding="utf-8")).get("arrived", True):
-        return ""
-    return "note: in MuJoCo's own simulation this plan does not arrive; see Replay in the report\n"
-
-
-def _summary(solution: Solution | TasksSolution) -> str:
-    """Verdict, design and effort of a solve, for a terminal."""
-    from codesign.solve.starts_record import sentence
-
-    verdict = str(solution.status).replace("_", " ")
-    rows = [
-        [name, f"{item.value:.6g}", item.unit, f"{item.lower:g} to {item.upper:g}"]
-        for name, item in solution.design_values.items()
-    ]
-    lines = [
-        f"{solution.problem}, seed {solution.seed}: {verdict} ({solution.message})",
-        "",
-        _columns([["design", "value", "unit", "bounds"], *rows]),
-        "",
-        f"objective {solution.objective:.6g}   violation {solution.audit.max_violation:.1e}   "
-        f"complementarity {solution.audit.max_complementarity:.1e}",
-        f"{solution.iterations} iterations, {solution.wall_s:.1f} s, "
-        f"of which building {solution.build_s:.1f} s",
-        *_certified(solution),
-        *_parts_of(solution),
-        *(f"note: {note}" for note in solution.notes),
-        *([sentence(solution.starts)] if solution.starts else []),
-    ]
-    return "\n".join(lines)
-
-
-def _certified(solution: Solution | TasksSolution) -> list[str]:
-    """Return how stationary an answer is and what holds it back; nothing for several tasks."""
-    from codesign.certificate.words import summary_lines
-    from codesign.solution import Solution
-
-    if not isinstance(solution, Solution):
-        return [price.sentence.replace("`", "") for price in solution.prices]
-    return summary_lines(solution.certificate)
-
-
-def _parts_of(solution: Solution | TasksSolution) -> list[str]:
-    """Return the tables of meshes, or of tasks and what sharing a design costs them."""
-    from codesign.solve.refine import mesh_rows
-    from codesign.tasks import TasksSolution
-    from codesign.tasks.sharing import design_rows, price_table
-
-    if not isinstance(solution, TasksSolution):
-        return [_columns(mesh_rows(solution.mesh))] if solution.mesh else []
-    rows = [
-        [name, str(task.status).replace("_", " "), f"{task.objective:.6g}", f"{task.t[-1]:.4g} s"]
-        for name, task in solution.tasks.items()
-    ]
-    tables = [[["task", "status", "objective", "duration"], *rows]]
-    if solution.specialists:
-        tables.append(price_table(solution, solution.specialists))
-        tables.append(design_rows(solution, solution.specialists))
-    return [text for table in tables for text in ("", _columns(table))]
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as text in aligned columns."""
-    if not rows:
-        return ""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
 
 
 if __name__ == "__main__":

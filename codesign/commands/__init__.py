@@ -1,0 +1,1 @@
+"""Parts of the command line: what it prints, and what `solve` can do beside solving."""
