@@ -11,7 +11,7 @@ large and mean little.
 
 What is really asked for is the limit, a mathematical program with complementarity constraints
 0 ≤ a ⟂ b ≥ 0 for the pairs of every contact (`codesign.contact.pyramid`), of which the solver saw
-a ≥ 0, b ≥ 0 and Σ a b ≤ 0.99 ε with multipliers ν_a, ν_b ≥ 0 and μ ≥ 0. As
+a ≥ 0, b ≥ 0 and Σ a b ≤ 0.98 ε with multipliers ν_a, ν_b ≥ 0 and μ ≥ 0. As
 ∇(Σ a b) = Σ b ∇a + a ∇b, its Lagrangian is the limit's with
 
     γ_a = ν_a − μ b,   γ_b = ν_b − μ a.
