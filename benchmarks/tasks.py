@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         asked,
         {
             "published": PUBLISHED,
-            "shared": _told(shared, asked.seeds) | {"wall_s": times["shared"]},
+            "shared": {**_told(shared, asked.seeds), "wall_s": times["shared"]},
             "specialists": [asdict(row) for row in alone],
             "specialists_wall_s": times["specialists"],
             "prices": [asdict(row) for row in prices],

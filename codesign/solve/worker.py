@@ -41,7 +41,7 @@ def _problem(recipe: tuple[Any, ...]) -> Any:
     from codesign.problem_source import problem_class
 
     cls = problem_class(f"{path}:{name}")
-    problem = cls.__new__(cls)
+    problem = object.__new__(cls)
     problem.__dict__.update(state)
     return problem
 
