@@ -20,9 +20,7 @@ from problems.hexapod.problem import Hexapod
 from problems.quadcopter.problem import Quadcopter
 
 Options = Mapping[str, Any]
-SHARE = (
-    0.2  # of the price's own step (a millimetre, a gram): small beside what changes the contacts
-)
+SHARE = 0.2  # of the price's own step, small beside what changes the contacts
 
 
 @dataclass(frozen=True)

@@ -186,6 +186,14 @@ def standing(traj: Trajectory, knot: int) -> Iterator[Constraint]:
     yield planted(traj, knot)
 
 
+def stand_to_stand(traj: Trajectory, forward: float) -> Iterator[Constraint | Iterator[Constraint]]:
+    """Yield: at rest and standing, at the first knot at x = y = 0, at the last at x = forward [m]."""
+    for knot, x in ((0, 0.0), (-1, forward)):
+        yield standing(traj, knot)
+        yield at_rest(traj, knot)
+        yield base_position(traj, knot, x=x, y=0.0)
+
+
 def at_rest(traj: Trajectory, knot: int) -> Constraint:
     """Return: all velocities are zero at a knot."""
     labels = coordinate_labels(traj.plant.nominal)[1]

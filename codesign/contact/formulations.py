@@ -41,9 +41,7 @@ from draft_core.backend import jax, jnp
 
 PAIRS = ("normal", "friction", "+t1", "-t1", "+t2", "-t2")
 MEASURE = "scholtes_contact"  # what every answer is audited by
-PRODUCT_SHARE = (
-    0.98  # of the relaxation ε: with the solver's tolerance and bounds it stays within ε
-)
+PRODUCT_SHARE = 0.98  # of ε: with the solver's tolerance and bounds it stays within ε
 _ROOT_FLOOR = 1e-16
 
 

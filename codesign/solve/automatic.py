@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-_BEND = (
-    0.3  # joints begin at most this far from the robot's own pose; [rad] or [m], drawn per depth
-)
+_BEND = 0.3  # joints begin this near the robot's own pose, drawn per depth; [rad] or [m]
 _MOVED = 1e-6  # a pose that the task moved further than this is pinned, too; scaled
 _TOUCHING = 0.01  # a foot this close to the ground, as a share of the legs' size, stands on it
 _ROUNDING_STEPS = 3

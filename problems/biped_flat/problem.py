@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from codesign import Problem, Trajectory
-from codesign.constraints import Constraint, at_rest, base_position, between, standing
+from codesign.constraints import Constraint, between, stand_to_stand
 from codesign.motor_library import DYNAMIXEL, carries_motors
 from codesign.objectives import peak_torque
 
@@ -46,12 +46,7 @@ class BipedFlat(Problem):
         return peak_torque(traj)
 
     def constraints(self, traj: Trajectory) -> Iterator[Constraint | Iterator[Constraint]]:
-        yield standing(traj, knot=0)
-        yield at_rest(traj, knot=0)
-        yield base_position(traj, knot=0, x=0.0, y=0.0)
-        yield standing(traj, knot=-1)
-        yield at_rest(traj, knot=-1)
-        yield base_position(traj, knot=-1, x=self.distance, y=0.0)
+        yield stand_to_stand(traj, self.distance)
         low, high = (self.ground_at_end() + height for height in self.final_height)
         height = traj.knot(-1).base_position[2]
         yield between(height, low, high, name="final height", unit="m", knot=traj.knots - 1)

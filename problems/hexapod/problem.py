@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from codesign import Keyframe, Problem, Trajectory
-from codesign.constraints import Constraint, at_rest, base_position, site_position, standing
+from codesign.constraints import Constraint, site_position, stand_to_stand
 from codesign.motor_library import DYNAMIXEL, carries_motors
 from codesign.objectives import design_change, peak_torque
 
@@ -55,12 +55,7 @@ class Hexapod(Problem):
         return peak_torque(traj) + self.beta * design_change(traj)
 
     def constraints(self, traj: Trajectory) -> Iterator[Constraint | Iterator[Constraint]]:
-        yield standing(traj, knot=0)
-        yield at_rest(traj, knot=0)
-        yield base_position(traj, knot=0, x=0.0, y=0.0)
-        yield standing(traj, knot=-1)
-        yield at_rest(traj, knot=-1)
-        yield base_position(traj, knot=-1, x=self.distance, y=0.0)
+        yield stand_to_stand(traj, self.distance)
         yield site_position(traj, "nose", knot=-1, z=self.button_height)
         yield self.motors_fit(traj)
 
