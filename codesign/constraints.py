@@ -187,7 +187,7 @@ def standing(traj: Trajectory, knot: int) -> Iterator[Constraint]:
 
 
 def stand_to_stand(traj: Trajectory, forward: float) -> Iterator[Constraint | Iterator[Constraint]]:
-    """Yield: at rest and standing, at the first knot at x = y = 0, at the last at x = forward [m]."""
+    """Yield: standing at rest, first at x = y = 0, at the last knot at x = forward [m]."""
     for knot, x in ((0, 0.0), (-1, forward)):
         yield standing(traj, knot)
         yield at_rest(traj, knot)
