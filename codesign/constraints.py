@@ -186,10 +186,10 @@ def standing(traj: Trajectory, knot: int) -> Iterator[Constraint]:
     yield planted(traj, knot)
 
 
-def stand_to_stand(traj: Trajectory, forward: float) -> Iterator[Constraint | Iterator[Constraint]]:
+def stand_to_stand(traj: Trajectory, forward: float) -> Iterator[Constraint]:
     """Yield: standing at rest, first at x = y = 0, at the last knot at x = forward [m]."""
     for knot, x in ((0, 0.0), (-1, forward)):
-        yield standing(traj, knot)
+        yield from standing(traj, knot)
         yield at_rest(traj, knot)
         yield base_position(traj, knot, x=x, y=0.0)
 
