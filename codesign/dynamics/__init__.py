@@ -1,6 +1,6 @@
 """Rigid-body dynamics on MuJoCo MJX, as pure JAX functions of (model, q, v, a)."""
 
-from codesign.dynamics.integration import integrate_position
+from codesign.dynamics.integration import halfway, integrate_position
 from codesign.dynamics.rigid_body import (
     MovingRobot,
     actuator_force,
@@ -16,6 +16,7 @@ from codesign.dynamics.rigid_body import (
 __all__ = [
     "MovingRobot",
     "actuator_force",
+    "halfway",
     "integrate_position",
     "inverse_dynamics",
     "kinematics",

@@ -72,3 +72,30 @@ def integrate_position(
             parts.append(q[i : i + 1] + dt * v[j : j + 1])
             i, j = i + 1, j + 1
     return jnp.concatenate(parts) if parts else q
+
+
+def halfway(joint_types: Sequence[int], start: jax.Array, end: jax.Array) -> jax.Array:
+    """Return the configuration halfway from one to another, along the geodesic.
+
+    Where end = start ⊕ h v this is start ⊕ (h/2) v. For quaternions, the half of a turn below 360°.
+
+    Args:
+        joint_types: MuJoCo joint types (`mjtJoint`) in model order; static.
+        start: configuration, shape (nq,), of unit quaternions.
+        end: configuration, shape (nq,); its quaternions may not be opposite to those of `start`.
+
+    Returns:
+        Configuration, shape (nq,).
+    """
+    middle = (start + end) / 2.0
+    parts: list[jax.Array] = []
+    i = 0
+    for kind in (int(kind) for kind in joint_types):
+        if kind == _FREE:
+            parts.append(middle[i : i + 3])
+            i += 3
+        size = 4 if kind in (_FREE, _BALL) else 1
+        part = middle[i : i + size]
+        parts.append(part / jnp.sqrt(jnp.dot(part, part)) if size == 4 else part)
+        i += size
+    return jnp.concatenate(parts) if parts else middle

@@ -33,7 +33,7 @@ class Solvers:
         program: for the objective.
         elastic: for feasibility.
         softened: the elastic form itself.
-        later: for the objective after its first stage; None makes no difference.
+        later: for the objective after its first stage or from an answer; None: no difference.
         keeps_multipliers: whether those stages begin with the multipliers of the one before.
         modes: how bounds narrow in a last stage with contact modes held; None has none.
     """
@@ -81,7 +81,10 @@ class Path:
 
 @dataclass
 class _Walk:
-    """The running state of `follow`."""
+    """The running state of `follow`.
+
+    It is near once an objective's stage has converged, or where it starts from an answer.
+    """
 
     solvers: Solvers
     bounds: tuple[Vector, Vector]
@@ -89,6 +92,7 @@ class _Walk:
     report: ProgressFunction
     began: float
     stages: list[Stage]
+    is_near: bool
     previous: Point | None = None
 
     def stopped(self, x: Vector) -> Path:
@@ -112,14 +116,14 @@ class _Walk:
             solver, bounds = self.solvers.elastic, softened.bounds(self.bounds)
             start = softened.start(x, parameters)
         begin = Point(start)
-        if phase == "objective" and self.previous is not None:
+        if phase == "objective" and self.is_near:
             solver = self.solvers.later or solver
-            if self.solvers.keeps_multipliers:
+            if self.solvers.keeps_multipliers and self.previous is not None:
                 begin = Point(start, self.previous.lam_x, self.previous.lam_g)
         result = solver.run(begin, bounds, parameters, self.stop, tell)
         self.stages.append(Stage(phase, relaxation, result))
         if phase == "objective" and result.converged:
-            self.previous = result.point
+            self.previous, self.is_near = result.point, True
         return result
 
     def hold_modes(self, point: Point, relaxation: float) -> Point:
@@ -159,7 +163,7 @@ def follow(
         began: `time.monotonic()` at which the whole solve began; [s].
         start_is_feasible: whether the first feasibility stage can be left out.
     """
-    walk = _Walk(solvers, bounds, stop, report, began, [])
+    walk = _Walk(solvers, bounds, stop, report, began, [], start_is_feasible)
     x, is_feasible = start.x, start_is_feasible
     point = start
     for relaxation in relaxations:

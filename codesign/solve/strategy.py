@@ -35,8 +35,8 @@ class Strategy:
         formulation: of complementarity, one of `codesign.contact.FORMULATIONS`.
         solver: one of `SOLVERS`.
         options: IPOPT's own options by their names, over the project's.
-        later: the same for the objective's stages after the first, over `options`; None makes no
-            difference between stages.
+        later: the same for the objective's stages that begin near an answer: after the first, and
+            all from a solution; over `options`. None makes no difference between stages.
         keeps_multipliers: whether those stages begin with the multipliers of the one before.
         fixes_modes: whether a last stage holds the contacts that are open open, and the closed
             ones closed.

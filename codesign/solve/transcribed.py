@@ -196,7 +196,9 @@ def ipopt_options(max_iterations: int = MAX_ITERATIONS) -> dict[str, Any]:
     numbers, a rest that follows from the dynamics), whose multipliers would otherwise grow until
     IPOPT's scaled tests pass anywhere. MUMPS orders by minimum degree (AMD), which fits chains of
     intervals: its own choice takes up to twice the time on the walking studies
-    (docs/decisions/0007-order-of-elimination.md).
+    (docs/decisions/0007-order-of-elimination.md). The barrier parameter stays below 1e-2: where a
+    stage begins off its rows the adaptive rule would raise it to 1 and beyond, and leave the motion
+    that the stage before had found (docs/decisions/0009-a-low-barrier.md).
     """
     return {
         "tol": TOLERANCE,
@@ -204,6 +206,7 @@ def ipopt_options(max_iterations: int = MAX_ITERATIONS) -> dict[str, Any]:
         "dual_inf_tol": 1e-3,
         "acceptable_iter": 0,
         "mu_strategy": "adaptive",
+        "mu_max": 1e-2,
         "perturb_always_cd": "yes",
         "mumps_pivot_order": 0,
         "max_iter": max_iterations,

@@ -1,12 +1,13 @@
 """One step between two knots, with contact at its end.
 
-    q⁺ = q ⊕ h v_θ,   v_θ = (1 − θ) v + θ v⁺,   q_θ = q ⊕ θ h v_θ
+    q⁺ = q ⊕ h v_θ,   v_θ = (1 − θ) v + θ v⁺
     M(q_θ)(v⁺ − v)/h + c(q_θ, v_θ) + d v_θ = B(q_θ) u + Σ Jᵀ λ
 
 together with the contact terms of `codesign.contact` and the clearance of bodies that may not touch
 the ground. θ = 1 is backward Euler: it mostly loses energy, but makes some where the potential is
 concave, which the audit watches. θ = 1/2 is the implicit midpoint rule: second order, and no energy
-but for terms of third order.
+but for terms of third order. q_θ is q⁺ or the point halfway from q to q⁺: written of positions, not
+as q ⊕ θ h v_θ, which it equals, since that would couple every force with the speeds and the step.
 
 Contact: gaps belong to q⁺, sliding and the work of λ to (q_θ, v_θ), where λ acts. At the midpoint
 that alone would let a foot at rest on the ground ring, its velocity v, −v, v, …, since only its
@@ -36,6 +37,7 @@ from codesign.contact import (
 from codesign.dynamics import (
     MovingRobot,
     actuator_force,
+    halfway,
     integrate_position,
     inverse_dynamics,
     moving_robot,
@@ -99,7 +101,7 @@ def interval_function(
     ) -> Array:
         model = plant.realize(design)
         v = v1 if theta == 1.0 else (1.0 - theta) * v0 + theta * v1
-        q = q1 if theta == 1.0 else integrate_position(joint_types, q0, v, theta * dt)
+        q = q1 if theta == 1.0 else halfway(joint_types, q0, q1)
         needed, robot = inverse_dynamics(model, plant.template, q, v, (v1 - v0) / dt)
         end = robot if theta == 1.0 else moving_robot(model, plant.template, q1, v1)
         supplied = actuator_force(plant.robot, model, robot, u)

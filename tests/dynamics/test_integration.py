@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from codesign.dynamics import integrate_position
+from codesign.dynamics import halfway, integrate_position
 from codesign.dynamics.integration import rotation_quaternion
 from codesign.tracing import evaluate
 from draft_core.backend import jax, jnp
@@ -22,6 +22,20 @@ def test_step_equals_mujocos_own(name: str) -> None:
         kinds = [int(kind) for kind in model.jnt_type]
         got = evaluate(lambda q, v, h, kinds=kinds: integrate_position(kinds, q, v, h), q, v, dt)
         np.testing.assert_allclose(got, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_halfway_is_half_a_step(name: str) -> None:
+    model = plant(name).nominal
+    rng = np.random.default_rng(1)
+    kinds = [int(kind) for kind in model.jnt_type]
+    for turn in (0.0, 1e-6, 1.0, 3.1):  # of one joint; of a quaternion twice that is a half turn
+        q, v = random_configuration(model, rng), rng.normal(size=model.nv)
+        end, middle = q.copy(), q.copy()
+        mujoco.mj_integratePos(model, end, v, turn / np.linalg.norm(v))
+        mujoco.mj_integratePos(model, middle, v, turn / np.linalg.norm(v) / 2)
+        got = evaluate(lambda a, b, kinds=kinds: halfway(kinds, a, b), q, end)
+        np.testing.assert_allclose(got, middle, atol=1e-12)
 
 
 def test_quaternion_keeps_its_norm_over_a_thousand_steps() -> None:
