@@ -124,6 +124,16 @@ def test_a_start_keeps_its_time_steps_and_its_problem(push):
     assert solution.task.options["distance"] == 0.5
 
 
+def test_a_midpoint_motion_fits_every_finer_mesh():
+    solution = Push(integrator="implicit_midpoint").solve().require_success()
+    for knots in (7, 10):
+        finer = with_knots(Push(integrator="implicit_midpoint"), knots).transcription
+        layout = finer.program.layout
+        z = solution.resample(layout, finer.plant)
+        residuals = finer.evaluate_intervals(z[layout.interval_index])
+        np.testing.assert_allclose(residuals, 0.0, atol=1e-6)
+
+
 def test_a_failed_warm_start_is_led_through_feasibility(push, monkeypatch):
     solve, starts = Push.solve, []
 
