@@ -30,7 +30,7 @@ def spring() -> HandwrittenProgram:
     rows = RowList()
     for k in range(INTERVALS):
         speed = (v[k] + v[k + 1]) / 2
-        middle = q[k] + h[k] / 2 * speed
+        middle = (q[k] + q[k + 1]) / 2
         rows.add(q[k + 1] - (q[k] + h[k] * speed))
         force = mass * (v[k + 1] - v[k]) / h[k] + STIFFNESS * middle - u[k]
         rows.add(force / NOMINAL_WEIGHT)

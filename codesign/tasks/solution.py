@@ -85,8 +85,9 @@ class TasksSolution:
 
     @property
     def audit(self) -> Audit:
-        """The verdict on the task that violates its constraints most."""
-        return max((task.audit for task in self.tasks.values()), key=lambda a: a.max_violation)
+        """The verdict on the task that is furthest from a success."""
+        worst = max(self.tasks.values(), key=lambda t: (not t.success, t.audit.max_violation))
+        return worst.audit
 
     @property
     def notes(self) -> tuple[str, ...]:
