@@ -9,8 +9,8 @@ J the objective, E the energy that the integrator made or lost over the motion
 they were from it.
 
 A warm start keeps the last relaxation and leaves feasibility out. Where that fails the mesh is
-tried once more from the same point through feasibility and the last two relaxations
-(`codesign.solve.homotopy`): a wider one would give the coarser motion up.
+tried once more from the same point through feasibility and every relaxation
+(`codesign.solve.homotopy`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from codesign.errors import CodesignError, SolverError
-from codesign.solve.homotopy import RELAXATIONS
 from codesign.solve.progress import Progress, ProgressFunction, TerminalProgress, default_progress
 from codesign.solve.status import SolveStatus
 from draft_core.errors import DraftError
@@ -203,7 +202,7 @@ class _Rounds:
         knots, began, iterations = self.next_knots, time.monotonic(), 0
         try:
             task = with_knots(self.problem, knots)
-            # A start that is no success is led through feasibility and more than one relaxation.
+            # A start that is no success is led through feasibility and every relaxation.
             for start in (self.finest, replace(self.finest, status=SolveStatus.NOT_CONVERGED)):
                 if time.monotonic() >= self.deadline:
                     return self._failed(knots, iterations, began, "the time limit was reached")
@@ -234,13 +233,7 @@ class _Rounds:
             self.report(replace(progress, note=f"{task.knots} knots"))
 
         limit = None if math.isinf(left) else max(left, 1e-3)
-        return task.solve(
-            seed=start.seed,
-            start=start,
-            time_limit=limit,
-            relaxations=RELAXATIONS[-2:],
-            progress=tell,
-        )
+        return task.solve(seed=start.seed, start=start, time_limit=limit, progress=tell)
 
     def _failed(self, knots: int, iterations: int, began: float, why: str) -> bool:
         """Record a mesh that ended without a solution."""
