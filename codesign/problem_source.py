@@ -197,6 +197,11 @@ def _options_of_tasks(bare: Tasks, parsed: Iterable[tuple[str, Any, str]]) -> di
             )
         if dot:
             given = options.setdefault(name, {})
+            if not isinstance(given, dict):
+                raise ProblemError(
+                    f"'{_short(text)}': task '{name}' was set to {given!r} before; set its options "
+                    f"alone, as {name}.knots=31"
+                )
             given[option] = _checked(type(tasks[name]), option, value, text)
         else:
             owner = kind if key in kind.option_names() else type(next(iter(tasks.values())))
