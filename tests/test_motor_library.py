@@ -12,7 +12,7 @@ from typing import Any, cast
 import jax
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from codesign import Problem, load
@@ -57,6 +57,7 @@ def largest(rows, torque):
 
 
 @given(libraries())
+@example(((1.0, 2.0), (0.5, 1.0)))
 @settings(deadline=None, max_examples=60)
 def test_the_curve_is_never_below_the_staircase_and_meets_it_at_every_node(library):
     torques, values = library
@@ -66,7 +67,8 @@ def test_the_curve_is_never_below_the_staircase_and_meets_it_at_every_node(libra
     steps = np.array([staircase(torques, values, torque) for torque in fine])
     found = largest(rows, fine)
     assert np.all(found >= steps - 1e-12)
-    assert np.all(np.diff(found) > 0) or needs[0] == needs[-1]
+    apart = np.diff(fine) > 1e-9  # a node and a point of the grid may be one but for rounding
+    assert np.all(np.diff(found)[apart] > 0) or needs[0] == needs[-1]
     last = needs.index(needs[-1])  # the smallest motor that asks for as much as the largest
     nodes = [0.0, *torques[:last]]
     np.testing.assert_allclose(largest(rows, np.array(nodes)), needs[: last + 1], rtol=1e-9)

@@ -129,7 +129,7 @@ SCRIPT = """
 
     if __name__ == "__main__":
         tell = lambda progress: print(progress.note, flush=True)
-        found = Hexapod(knots=4, distance=0.1).solve(starts=200, jobs=2, progress=tell)
+        found = Hexapod(knots=6, distance=0.1).solve(starts=200, jobs=2, progress=tell)
         print([row.status for row in found.starts])
 """
 
