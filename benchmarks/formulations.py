@@ -29,14 +29,6 @@ from problems import registry
 STUDIES = ("biped_flat", "hexapod", "quadruped_torque", "biped_step")
 _SMALL = {"hexapod": {"knots": 4, "distance": 0.1}}  # of the quick run
 LIMIT = 120.0  # [s] of processor time that a solve may take
-_WARM = (
-    ("warm_start_init_point", "yes"),
-    ("mu_strategy", "monotone"),
-    ("mu_init", 1e-4),
-    ("warm_start_bound_push", 1e-6),
-    ("warm_start_mult_bound_push", 1e-6),
-    ("warm_start_slack_bound_push", 1e-6),
-)
 
 
 @dataclass(frozen=True)
@@ -58,8 +50,7 @@ CANDIDATES: dict[str, Candidate] = {
     "at_once": Candidate(relaxations=(1e-4,)),
     "unscaled": Candidate(Strategy(options=(("nlp_scaling_method", "none"),))),
     "monotone": Candidate(Strategy(options=(("mu_strategy", "monotone"),))),
-    "warm": Candidate(Strategy(later=_WARM, keeps_multipliers=True)),
-    "small_mu": Candidate(Strategy(later=(("mu_strategy", "monotone"), ("mu_init", 1e-3)))),
+    "tight": Candidate(Strategy(early=())),
     "wider": Candidate(relaxations=(1e-1, 1e-2, 1e-3, 1e-4)),
     "longer": Candidate(relaxations=(1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)),
     "held_modes": Candidate(Strategy(fixes_modes=True)),

@@ -2,7 +2,8 @@
 
 A feasibility stage (`codesign.nlp.elastic`) comes first: it finds a point that meets the task, or
 finds that the task cannot be met nearby and says which part. From there each stage minimises the
-objective at one ε from the previous stage's point; where one fails, feasibility is sought again at
+objective at one ε from the previous stage's point, all but the last loosely
+(docs/decisions/0010-loose-early-stages.md); where one fails, feasibility is sought again at
 that ε and the objective tried once more (docs/decisions/0004-feasibility-first.md).
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,16 +34,14 @@ class Solvers:
         program: for the objective.
         elastic: for feasibility.
         softened: the elastic form itself.
-        later: for the objective after its first stage or from an answer; None: no difference.
-        keeps_multipliers: whether those stages begin with the multipliers of the one before.
+        early: for the objective before the last relaxation.
         modes: how bounds narrow in a last stage with contact modes held; None has none.
     """
 
     program: Ipopt | Uno
     elastic: Ipopt | Uno
     softened: ElasticProgram
-    later: Ipopt | Uno | None = None
-    keeps_multipliers: bool = False
+    early: Ipopt | Uno
     modes: ModeBounds | None = None
 
 
@@ -81,19 +80,15 @@ class Path:
 
 @dataclass
 class _Walk:
-    """The running state of `follow`.
-
-    It is near once an objective's stage has converged, or where it starts from an answer.
-    """
+    """The running state of `follow`."""
 
     solvers: Solvers
     bounds: tuple[Vector, Vector]
     stop: StopRequest
     report: ProgressFunction
     began: float
-    stages: list[Stage]
-    is_near: bool
-    previous: Point | None = None
+    last: float
+    stages: list[Stage] = field(default_factory=list)
 
     def stopped(self, x: Vector) -> Path:
         """Return the path of a solve that was stopped from outside."""
@@ -111,19 +106,14 @@ class _Walk:
 
         parameters = (relaxation, 1.0)
         solver, bounds, start = self.solvers.program, self.bounds, x
+        if relaxation > self.last:
+            solver = self.solvers.early
         if phase == "feasibility":
             softened = self.solvers.softened
             solver, bounds = self.solvers.elastic, softened.bounds(self.bounds)
             start = softened.start(x, parameters)
-        begin = Point(start)
-        if phase == "objective" and self.is_near:
-            solver = self.solvers.later or solver
-            if self.solvers.keeps_multipliers and self.previous is not None:
-                begin = Point(start, self.previous.lam_x, self.previous.lam_g)
-        result = solver.run(begin, bounds, parameters, self.stop, tell)
+        result = solver.run(Point(start), bounds, parameters, self.stop, tell)
         self.stages.append(Stage(phase, relaxation, result))
-        if phase == "objective" and result.converged:
-            self.previous, self.is_near = result.point, True
         return result
 
     def hold_modes(self, point: Point, relaxation: float) -> Point:
@@ -163,7 +153,7 @@ def follow(
         began: `time.monotonic()` at which the whole solve began; [s].
         start_is_feasible: whether the first feasibility stage can be left out.
     """
-    walk = _Walk(solvers, bounds, stop, report, began, [], start_is_feasible)
+    walk = _Walk(solvers, bounds, stop, report, began, relaxations[-1])
     x, is_feasible = start.x, start_is_feasible
     point = start
     for relaxation in relaxations:

@@ -1,4 +1,4 @@
-"""How a program is solved: formulation, solver, its options, and what later stages inherit.
+"""How a program is solved: formulation, solver, and its options for early stages and the last.
 
 The default is what won `python -m benchmarks.formulations`; see
 docs/decisions/0005-complementarity-formulation.md.
@@ -26,6 +26,13 @@ _KNOWN = (
     *("qrsqp", "scpgen", "sleqp", "snopt", "sqpmethod", "worhp"),
 )  # to CasADi, installed or not
 
+LOOSE = (
+    ("tol", 1e-3),
+    ("compl_inf_tol", 1e-3),
+    ("constr_viol_tol", 1e-4),
+    ("dual_inf_tol", 1e-1),
+)  # an early stage only has to lead into a valley; the last one finds its bottom
+
 
 @dataclass(frozen=True)
 class Strategy:
@@ -35,9 +42,7 @@ class Strategy:
         formulation: of complementarity, one of `codesign.contact.FORMULATIONS`.
         solver: one of `SOLVERS`.
         options: IPOPT's own options by their names, over the project's.
-        later: the same for the objective's stages that begin near an answer: after the first, and
-            all from a solution; over `options`. None makes no difference between stages.
-        keeps_multipliers: whether those stages begin with the multipliers of the one before.
+        early: the same for the objective's stages before the last relaxation, over `options`.
         fixes_modes: whether a last stage holds the contacts that are open open, and the closed
             ones closed.
     """
@@ -45,8 +50,7 @@ class Strategy:
     formulation: str = "scholtes_contact"
     solver: str = "ipopt"
     options: tuple[tuple[str, Any], ...] = ()
-    later: tuple[tuple[str, Any], ...] | None = None
-    keeps_multipliers: bool = False
+    early: tuple[tuple[str, Any], ...] = LOOSE
     fixes_modes: bool = False
 
     def bind(self, program: NonlinearProgram | JointProgram, options: Mapping[str, Any]) -> Solvers:
@@ -66,8 +70,7 @@ class Strategy:
             self._solver(ours, first),
             self._solver(softened, first),
             softened,
-            later=None if self.later is None else self._solver(ours, first | dict(self.later)),
-            keeps_multipliers=self.keeps_multipliers,
+            early=self._solver(ours, first | dict(self.early)),
             modes=mode_bounds(program)
             if self.fixes_modes and isinstance(program, NonlinearProgram)
             else None,
