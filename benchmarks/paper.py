@@ -60,6 +60,9 @@ def _settings(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--time-limit", type=float, default=300.0, help="of a start [s] (300)")
     parser.add_argument("--most-knots", type=positive, default=241, help="finest mesh (241)")
     parser.add_argument("--refine-limit", type=float, default=900.0, help="[s] (900); 0: none")
+    parser.add_argument(
+        "--refine-seeds", type=positive, default=4, help="starts refined until one converges (4)"
+    )
     parser.add_argument("--grid", type=int, help="quadcopters a side (20); 0: no grid")
     parser.add_argument("--out", type=Path, default=OUT, help=f"folder of the JSON ({OUT})")
     parser.add_argument("--docs", type=Path, help="folder of results.md and results/ (docs)")
@@ -132,9 +135,11 @@ def _add_example(record: dict[str, Any], asked: argparse.Namespace, path: Path) 
         return
     from codesign.report import solution_montage
 
-    seed = good[0]["seed"]
-    start = Start(record["study"], seed, asked.quick, asked.guess, asked.time_limit)
-    solution = solve(start)
+    starts = [
+        Start(record["study"], row["seed"], asked.quick, asked.guess, asked.time_limit)
+        for row in good[: asked.refine_seeds]
+    ]
+    solution = solve(starts[0])
     try:
         record["montage"] = [
             solution_montage(part, part.compile(), markers=part.markers)
@@ -142,9 +147,9 @@ def _add_example(record: dict[str, Any], asked: argparse.Namespace, path: Path) 
         ]
     except Exception as error:  # hours of solving are worth more than a picture
         print(f"{record['study']}: no picture of the motion ({type(error).__name__}: {error})")
-    if asked.refine_limit > 0 and solution.success:
-        most = 2 * len(parts_of(solution)[0].t) - 1 if asked.quick else asked.most_knots
-        record["refined"] = plain(refined(solution, most, asked.refine_limit))
+    if asked.refine_limit > 0:
+        most = None if asked.quick else asked.most_knots
+        record["refined"] = plain(refined(starts, most, asked.refine_limit))
     _write(path, record)
 
 

@@ -141,6 +141,9 @@ def refine_command(
         float | None,
         typer.Option(help="Most energy from the integrator, as a share of the actuator work."),
     ] = None,
+    floor: Annotated[
+        float | None, typer.Option(help="A change of the objective below this is none [its unit].")
+    ] = None,
     most_knots: Annotated[int | None, typer.Option(help="Knots of the finest mesh.")] = None,
     time_limit: Annotated[float | None, typer.Option(help="Wall time [s].")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the path alone.")] = False,
@@ -156,7 +159,7 @@ def refine_command(
 
     check_result_folder(out)
     coarse = load_solution(folder)
-    stated = {"change": change, "energy": energy, "most_knots": most_knots}
+    stated = {"change": change, "energy": energy, "floor": floor, "most_knots": most_knots}
     given = {name: value for name, value in stated.items() if value is not None}
     options: dict[str, Any] = given | {"time_limit": time_limit}
     if quiet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ class Start:
         quick: whether the study is in its smallest size.
         guess: what the start is made of, as `Problem.solve` takes it.
         time_limit: wall time of the solve; [s].
+        for_meshes: whether the mesh is to be refined, see `Study.mesh_options`.
     """
 
     study: str
@@ -46,17 +47,18 @@ class Start:
     quick: bool
     guess: str | None
     time_limit: float
+    for_meshes: bool = False
 
 
 @cache
-def problem_of(name: str, quick: bool) -> Any:
+def problem_of(name: str, quick: bool, for_meshes: bool = False) -> Any:
     """Return a study's problem, built once in each process."""
-    return BY_NAME[name].make(quick)
+    return BY_NAME[name].make(quick, for_meshes)
 
 
 def solve(start: Start) -> Any:
     """Return the solution from a start."""
-    return problem_of(start.study, start.quick).solve(
+    return problem_of(start.study, start.quick, start.for_meshes).solve(
         seed=start.seed,
         guess=start.guess,
         time_limit=start.time_limit,
@@ -137,12 +139,38 @@ def is_counted(study: Study, figures: Mapping[str, float], design: Mapping[str, 
     )
 
 
-def refined(solution: Any, most_knots: int, time_limit: float) -> dict[str, Any]:
-    """Return the meshes of a solution that is refined, and whether they converged."""
-    if not hasattr(solution, "refine"):
-        return {"rows": [], "converged": False, "note": "not refined: several tasks"}
+def refined(starts: Iterable[Start], most_knots: int | None, time_limit: float) -> dict[str, Any]:
+    """Return the meshes of the first start whose meshes converge, of the last where none does.
+
+    Args:
+        starts: counted successes, tried in this order.
+        most_knots: of the finest mesh; None: one mesh finer than the start's own.
+        time_limit: wall time of one start's meshes; [s].
+    """
+    found: dict[str, Any] = {}
+    others: list[dict[str, Any]] = []
+    for start in starts:
+        solution = solve(replace(start, for_meshes=True))
+        if not hasattr(solution, "refine"):
+            return {"rows": [], "converged": False, "note": "not refined: several tasks"}
+        if not solution.success:
+            others.append({"seed": start.seed, "note": f"not solved: {solution.message}"})
+            continue
+        if found:
+            others.append({"seed": found["seed"], "note": found["note"]})
+        floor = BY_NAME[start.study].floor
+        found = _meshes(solution, most_knots or 2 * len(solution.t) - 1, time_limit, floor)
+        if found["converged"]:
+            break
+    return {"rows": [], "converged": False, "note": "not refined", **found, "others": others}
+
+
+def _meshes(solution: Solution, most_knots: int, time_limit: float, floor: float) -> dict[str, Any]:
     fine = solution.refine(
-        most_knots=most_knots, time_limit=time_limit, progress=lambda progress: None
+        floor=floor,
+        most_knots=most_knots,
+        time_limit=time_limit,
+        progress=lambda progress: None,
     )
     return {
         "seed": solution.seed,

@@ -93,6 +93,8 @@ def mesh_values(record: Record) -> tuple[tuple[float, int], tuple[float, int]] |
         return None
     figure = BY_NAME[record["study"]].figure
     first = next((row for row in counted(record) if row["seed"] == found["seed"]), None)
+    if BY_NAME[record["study"]].mesh_options:
+        first = None  # its first mesh is of another setting
     if figure == "objective" or first is None:
         coarse, fine = solved[0]["objective"], solved[-1]["objective"]
     else:

@@ -2,10 +2,11 @@
 
 A mesh of K knots becomes one of 2 K − 1, warm-started, until from one mesh to the next
 
-    |J' − J| ≤ change · max(|J'|, |J|)     and     |E| ≤ energy · Σ |actuator work|,
+    |J' − J| ≤ max(floor, change · max(|J'|, |J|))     and     |E| ≤ energy · Σ |actuator work|,
 
 J the objective, E the energy that the integrator made or lost over the motion
-(`codesign.physics`). The finer value is the answer, the coarser ones are the record of how far
+(`codesign.physics`). The floor is for an objective that nearly vanishes, whose last digits are of
+no worth to the designer. The finer value is the answer, the coarser ones are the record of how far
 they were from it.
 
 A warm start keeps the last relaxation and leaves feasibility out. Where that fails the mesh is
@@ -90,6 +91,7 @@ def refine(
     *,
     change: float = CHANGE,
     energy: float = ENERGY,
+    floor: float = 0.0,
     most_knots: int = MOST_KNOTS,
     time_limit: float | None = None,
     progress: ProgressFunction | None = None,
@@ -104,6 +106,7 @@ def refine(
         change: most relative change of the objective between the last two meshes.
         energy: most energy that the integrator may make or lose over the motion, as a share of
             the total actuator work.
+        floor: a change of the objective that is none, whatever its share; in the objective's unit.
         most_knots: no mesh has more knots.
         time_limit: wall time from the call on, at which the solver is stopped; [s].
         progress: called while the solves run; None draws a line on a terminal and is silent
@@ -119,7 +122,8 @@ def refine(
         SolverError: a setting is out of range, or the solution is no success.
         ProblemError: the problem cannot be found, or is not the one that was solved.
     """
-    _check_settings(change, energy, most_knots, time_limit)
+    _check_settings(change, energy, floor, most_knots, time_limit)
+    asked = Thresholds(float(change), float(energy), float(floor))
     if not solution.success:
         raise SolverError(
             f"only a success can be refined; this solution is none: {solution.message}"
@@ -128,10 +132,10 @@ def refine(
     report = default_progress() if progress is None else progress
     rounds = _Rounds(task, solution, report, time.monotonic(), time_limit)
     try:
-        while not is_mesh_converged(rounds.mesh, change, energy):
+        while not is_mesh_converged(rounds.mesh, asked):
             if rounds.next_knots > most_knots:
                 rounds.reason = (
-                    f"{_distance(rounds.mesh, change, energy)}, and a mesh of "
+                    f"{_distance(rounds.mesh, asked)}, and a mesh of "
                     f"{rounds.next_knots} knots would be more than most_knots = {most_knots}"
                 )
                 break
@@ -140,16 +144,29 @@ def refine(
     finally:
         if isinstance(report, TerminalProgress):
             report.close()
-    verdict = _verdict(rounds, change, energy)
+    verdict = _verdict(rounds, asked)
     return replace(rounds.finest, mesh=rounds.mesh, notes=(*_other_notes(rounds.finest), verdict))
 
 
-def is_mesh_converged(mesh: Sequence[MeshRecord], change: float, energy: float) -> bool:
+@dataclass(frozen=True)
+class Thresholds:
+    """When meshes agree; see `refine`."""
+
+    change: float = CHANGE
+    energy: float = ENERGY
+    floor: float = 0.0
+
+    def allow_change(self, before: MeshRecord, after: MeshRecord) -> bool:
+        """Return whether the objective stands still from one mesh to the next."""
+        return abs(after.objective - before.objective) <= self.floor or after.change <= self.change
+
+
+def is_mesh_converged(mesh: Sequence[MeshRecord], asked: Thresholds) -> bool:
     """Return whether the last two solved meshes agree, and the last one keeps its energy."""
     solved = [row for row in mesh if row.success]
     if len(solved) < 2:
         return False
-    return solved[-1].change <= change and abs(solved[-1].energy_share) <= energy
+    return asked.allow_change(*solved[-2:]) and abs(solved[-1].energy_share) <= asked.energy
 
 
 def mesh_rows(mesh: Sequence[MeshRecord]) -> list[list[str]]:
@@ -308,24 +325,28 @@ def _share(amount: float, work: float) -> float:
     return amount / work if work > 0 else math.copysign(math.inf, amount)
 
 
-def _distance(mesh: Sequence[MeshRecord], change: float, energy: float) -> str:
+def _distance(mesh: Sequence[MeshRecord], asked: Thresholds) -> str:
     """Say how far the last two solved meshes are from the thresholds."""
     solved = [row for row in mesh if row.success]
     last, told = solved[-1], []
     if len(solved) > 1:
         step = f"from {solved[-2].knots} to {last.knots} knots"
-        beyond = f", more than {100 * change:.3g} %" if last.change > change else ""
+        moved, beyond = abs(last.objective - solved[-2].objective), ""
+        if last.change > asked.change:
+            beyond = f", more than {100 * asked.change:.3g} %"
+            if moved <= asked.floor:
+                beyond = f" ({moved:.2g}, below the floor of {asked.floor:.3g})"
         told.append(f"the objective changed by {100 * last.change:.2g} % {step}{beyond}")
     share, verb = abs(last.energy_share), "made" if last.energy_share > 0 else "lost"
-    beyond = f", more than {100 * energy:.3g} %" if share > energy else ""
+    beyond = f", more than {100 * asked.energy:.3g} %" if share > asked.energy else ""
     told.append(f"the integrator {verb} {100 * share:.2g} % of the actuator work{beyond}")
     return " and ".join(told)
 
 
-def _verdict(rounds: _Rounds, change: float, energy: float) -> str:
+def _verdict(rounds: _Rounds, asked: Thresholds) -> str:
     """Return the note that tells whether the answer depends on the mesh."""
-    if is_mesh_converged(rounds.mesh, change, energy):
-        return MESH_CONVERGED + _distance(rounds.mesh, change, energy)
+    if is_mesh_converged(rounds.mesh, asked):
+        return MESH_CONVERGED + _distance(rounds.mesh, asked)
     return _NOT + rounds.reason
 
 
@@ -335,7 +356,7 @@ def _other_notes(solution: Solution) -> tuple[str, ...]:
     return tuple(note for note in solution.notes if not note.startswith(ours))
 
 
-def _check_settings(change: Any, energy: Any, most_knots: Any, time_limit: Any) -> None:
+def _check_settings(change: Any, energy: Any, floor: Any, most_knots: Any, time_limit: Any) -> None:
     for name, value in (("change", change), ("energy", energy), ("time_limit", time_limit)):
         if name == "time_limit" and value is None:
             continue
@@ -343,5 +364,8 @@ def _check_settings(change: Any, energy: Any, most_knots: Any, time_limit: Any) 
         if not (is_number and value > 0):
             unit = " of seconds" if name == "time_limit" else ", a share such as 0.05"
             raise SolverError(f"{name} is {value!r}; it must be a positive number{unit}")
+    is_number = isinstance(floor, int | float) and not isinstance(floor, bool)
+    if not (is_number and 0 <= floor < math.inf):
+        raise SolverError(f"floor is {floor!r}; it must be a number, 0 or more")
     if isinstance(most_knots, bool) or not isinstance(most_knots, int) or most_knots < 3:
         raise SolverError(f"most_knots is {most_knots!r}; it must be a whole number, 3 or more")

@@ -19,7 +19,7 @@ from codesign.constraints import equal
 from codesign.errors import ProblemError, SolverError
 from codesign.objectives import effort_squared
 from codesign.report.mesh import mesh_plot
-from codesign.solve.refine import is_mesh_converged, with_knots
+from codesign.solve.refine import Thresholds, is_mesh_converged, with_knots
 from codesign.solve.status import SolveStatus
 from tests.support import ROOT
 
@@ -90,8 +90,18 @@ def test_the_mesh_is_split_until_the_objective_stands_still(push):
     assert len(fine.t) == 25
     assert fine.is_mesh_converged
     assert fine.notes[-1].startswith("mesh-converged: the objective changed by 5.8 %")
-    assert is_mesh_converged(fine.mesh, 0.06, 0.1)
-    assert not is_mesh_converged(fine.mesh, 0.05, 0.1)
+    assert is_mesh_converged(fine.mesh, Thresholds(0.06, 0.1))
+    assert not is_mesh_converged(fine.mesh, Thresholds(0.05, 0.1))
+
+
+def test_a_change_below_the_floor_is_none(push):
+    # 4 and 7 knots differ by 0.46 N² s, which is 19 %
+    step = exact(7) - exact(4)
+    low = push.refine(change=0.06, energy=0.9, floor=1.001 * step)
+    assert [row.knots for row in low.mesh] == [4, 7]
+    assert low.is_mesh_converged
+    assert f"({step:.2g}, below the floor of {1.001 * step:.3g})" in low.notes[-1]
+    assert len(push.refine(change=0.06, energy=0.9, floor=0.999 * step).mesh) > 2
 
 
 def test_energy_is_a_threshold_of_its_own(push):
@@ -189,6 +199,8 @@ def test_a_time_limit_keeps_what_there_is(push):
     [
         ({"change": 0.0}, "change is 0.0"),
         ({"energy": math.nan}, "energy is nan"),
+        ({"floor": -1.0}, "floor is -1.0"),
+        ({"floor": math.inf}, "floor is inf"),
         ({"most_knots": 2.5}, "most_knots is 2.5"),
         ({"time_limit": True}, "time_limit is True"),
         ({"problem": "push"}, "problem is a str"),
