@@ -139,8 +139,8 @@ def _objective_table(records: Mapping[str, Record]) -> str:
         "\nRefined: every interval split in two until, from one mesh to the next, the objective "
         "changes by at\nmost 5 % or by less than 1 % of what is published, and the integrator "
         "makes or loses at most 5 % of the\nactuator work. A converged value is the answer; the "
-        "one before is the paper's setting. Where none is\nconverged, the last mesh only bounds what "
-        "this one start would give.\n"
+        "one before is the paper's setting. Where none is\nconverged, the last mesh is shown, "
+        "which decides nothing.\n"
     )
     return "## Objective\n\n" + table(head, rows) + note
 

@@ -89,8 +89,11 @@ def _heard(workers: Sequence[_Worker]) -> list[_Worker]:
     return [worker for worker in workers if worker.pipe in ready]
 
 
-def _recipe(problem: Problem | Tasks) -> tuple[Any, ...]:
-    """Return how another process gets the problem.
+def _recipe(problem: Problem | Tasks) -> tuple[tuple[str, ...] | None, Any]:
+    """Return how another process gets the problem: where its class is, and what it is made of.
+
+    The first is None for a class that is imported; the second is then the problem itself. It goes
+    by itself, as it may refer to the file that the first names.
 
     Raises:
         ProblemError: its class is neither in a module nor in a file.
@@ -99,7 +102,7 @@ def _recipe(problem: Problem | Tasks) -> tuple[Any, ...]:
     module = sys.modules.get(kind.__module__)
     path = getattr(module, "__file__", None)
     if _is_importable(kind.__module__):
-        return "object", problem
+        return None, problem
     if path is None or not Path(path).is_file() or "." in kind.__qualname__:
         raise ProblemError(
             f"{kind.__name__} is defined where other processes cannot find it; put the class at "
@@ -110,7 +113,8 @@ def _recipe(problem: Problem | Tasks) -> tuple[Any, ...]:
             f"'{path}' runs as a script and solves in several processes; put what it runs under "
             "'if __name__ == \"__main__\":', as each process reads the file"
         )
-    return "file", str(Path(path).resolve()), kind.__name__, problem.__getstate__()
+    where = str(Path(path).resolve()), kind.__name__, kind.__module__
+    return where, problem.__getstate__()
 
 
 def _is_importable(module: str) -> bool:
@@ -152,7 +156,8 @@ class _Worker:
         self.is_ready = self.is_dead = False
         self._began = time.monotonic()
         try:
-            self.pipe.send(recipe)
+            for part in recipe:
+                self.pipe.send(part)
         except (BrokenPipeError, OSError):
             self.is_dead = True
 

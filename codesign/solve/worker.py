@@ -22,7 +22,7 @@ def main(descriptor: int) -> None:
     pipe = Connection(descriptor)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # solvers print; the pipe is what counts
     try:
-        problem = _problem(pipe.recv())
+        problem = _problem(pipe)
         problem.transcription  # noqa: B018  built once, for all seeds
         pipe.send(("ready", None))
         while (task := pipe.recv()) is not None:
@@ -33,16 +33,17 @@ def main(descriptor: int) -> None:
         pipe.send(("failed", _told(error)))
 
 
-def _problem(recipe: tuple[Any, ...]) -> Any:
-    kind, *rest = recipe
-    if kind == "object":
-        return rest[0]
-    path, name, state = rest
+def _problem(pipe: Connection) -> Any:
+    """Return the problem that the parent sends, see `codesign.solve.parallel`."""
+    if (where := pipe.recv()) is None:
+        return pipe.recv()
+    path, name, module = where
     from codesign.problem_source import problem_class
 
     cls = problem_class(f"{path}:{name}")
+    sys.modules[module] = sys.modules[cls.__module__]  # "__main__" where the parent ran the file
     problem = object.__new__(cls)
-    problem.__dict__.update(state)
+    problem.__dict__.update(pipe.recv())
     return problem
 
 

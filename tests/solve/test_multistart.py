@@ -14,6 +14,7 @@ import pytest
 
 from codesign import load
 from codesign.errors import ProblemError, SolverError
+from codesign.problem_source import problem_class
 from codesign.solve.starts_record import (
     StartRecord,
     sentence,
@@ -86,10 +87,44 @@ CRASHING = """
 """
 
 
+SEVERAL = """
+    from codesign import Tasks
+    from problems.quadcopter.problem import Quadcopter
+
+    class Small(Quadcopter):
+        '''A quadcopter of this file.'''
+        robot = {robot!r}
+        knots, duration, circle_radius = 4, 1.5, 0.3
+
+    class Pair(Tasks):
+        '''Two circles of one quadcopter.'''
+        def tasks(self):
+            return {{"small": Small(), "smaller": Small(circle_radius=0.2)}}
+
+    if __name__ == "__main__":
+        found = Pair().solve(starts=2, jobs=2)
+        print([row.status for row in found.starts])
+"""
+
+
+def test_several_tasks_of_a_file_cross_to_other_processes(tmp_path):
+    file, robot = tmp_path / "several.py", str(ROOT / "problems" / "quadcopter" / "robot")
+    file.write_text(textwrap.dedent(SEVERAL).format(robot=robot), encoding="utf-8")
+    solution = problem_class(f"{file}:Pair")().solve(starts=2, jobs=2)
+    assert [row.status for row in solution.starts] == ["solved", "solved"]
+    assert set(solution.tasks) == {"small", "smaller"}
+    script = subprocess.run(
+        [sys.executable, str(file)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert script.stdout == "['solved', 'solved']\n", script.stderr
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc")
 def test_a_crashed_process_is_recorded_and_the_others_go_on(tmp_path):
-    from codesign.problem_source import problem_class
-
     file = tmp_path / "fragile.py"
     robot = str(ROOT / "problems" / "quadcopter" / "robot")
     file.write_text(
