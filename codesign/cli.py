@@ -297,16 +297,22 @@ class _InterruptedSaving(Exception):
 
 def _saved(solution: Solution | TasksSolution, folder: Path, command: str) -> tuple[str, ...]:
     """Save a solution and return what could not be drawn of it."""
+    from codesign.solve.ipopt import StopRequest, interrupt_stops
     from codesign.storage import save
     from codesign.tasks import TasksSolution
     from codesign.tasks.storage import save_tasks
     from draft_core.swap import identity
 
-    before = identity(folder)
+    before, asked = identity(folder), StopRequest()
     try:
-        if isinstance(solution, TasksSolution):
-            return save_tasks(solution, folder, command)
-        return save(solution, folder, command)
+        with interrupt_stops(asked):  # a first Ctrl-C waits: a result is worth more than seconds
+            if isinstance(solution, TasksSolution):
+                notes = save_tasks(solution, folder, command)
+            else:
+                notes = save(solution, folder, command)
+        if asked.interrupted:
+            raise KeyboardInterrupt
+        return notes
     except KeyboardInterrupt:
         after = identity(folder)
         if after is None:

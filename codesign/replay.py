@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float64]
 
 STEP = 1e-3  # of the simulation; [s]
+LONGEST = 600.0  # motion that is replayed; [s]
 _REGULATOR_STEPS = 10  # simulation steps per step of the regulator
 _STIFFNESS = 2.0  # k_p: the motor's limit is reached half a radian off the plan
 _DAMPING_TIME = 0.02  # k_d = k_p × this; [s]
@@ -105,8 +106,8 @@ def replay(solution: Solution) -> Replay:
     """Simulate a solution's plan on its own ground and measure how far it strays.
 
     Raises:
-        SolutionError: the solution was saved without the shape of its terrain, or its trajectory
-            holds values that are not numbers.
+        SolutionError: the solution was saved without the shape of its terrain, its trajectory
+            holds values that are not numbers, or it is longer than `LONGEST`.
     """
     if solution.terrain != FLAT_NAME and solution.relief is None:
         raise SolutionError(
@@ -116,6 +117,10 @@ def replay(solution: Solution) -> Replay:
     moving = (solution.t, solution.q, solution.v, solution.u)
     if not all(np.all(np.isfinite(values)) for values in moving) or np.any(solution.dt <= 0):
         raise SolutionError("this solution's trajectory holds values that are not numbers or times")
+    if solution.t[-1] > LONGEST:
+        raise SolutionError(
+            f"a motion of {solution.t[-1]:.4g} s is not replayed; at most {LONGEST:g} s are"
+        )
     model = _scene(solution)
     plan = Plan(model, solution)
     has_thrusters = bool((model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_SITE)).any())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -426,6 +427,20 @@ def test_an_interrupt_while_saving_tells_what_is_true(hover, tmp_path, capsys, m
     assert main(["show", str(tmp_path / "o")]) == 0
     capsys.readouterr()
     assert "'{}' is as it was".format(tmp_path / "o") in told("codesign.storage._write_result")
+
+
+def test_a_first_interrupt_while_saving_waits_for_the_result(hover, tmp_path, capsys, monkeypatch):
+    from codesign import storage
+
+    written = storage._write_result
+    monkeypatch.setattr(
+        storage,
+        "_write_result",
+        lambda *a: (os.kill(os.getpid(), signal.SIGINT), written(*a)),
+    )
+    assert main(["solve", str(hover), "--out", str(tmp_path / "o"), "-q"]) == 1
+    assert "saving: '{}' holds the new result".format(tmp_path / "o") in capsys.readouterr().err
+    assert main(["show", str(tmp_path / "o")]) == 0
 
 
 def test_a_report_that_fails_is_noted_and_the_solve_kept(hover, tmp_path, capsys, monkeypatch):

@@ -66,6 +66,13 @@ def test_a_ground_without_a_shape_is_not_replayed() -> None:
         replace(shuttle(), terrain="a step").replay()
 
 
+def test_a_motion_of_many_minutes_is_not_replayed() -> None:
+    solution = shuttle()
+    longer = replace(solution, t=solution.t * 1e9, dt=solution.dt * 1e9)
+    with pytest.raises(SolutionError, match=r"1e\+09 s is not replayed; at most 600 s"):
+        longer.replay()
+
+
 def test_replay_is_saved_with_a_success(tmp_path) -> None:
     import json
 
