@@ -129,6 +129,10 @@ class Cells:
         distances = [_soft_maximum(block.sides(point), tau) for block in self._blocks]
         return -_soft_maximum([-distance for distance in distances], tau)
 
+    def above(self, point: jax.Array) -> jax.Array:
+        """Return what has the gap's sign: the gap itself; [m]."""
+        return self.gap(point)
+
     def frame(self, point: jax.Array) -> jax.Array:
         """Return rows (t₁, t₂, n) of the contact frame at a point (3,): orthonormal, (3, 3)."""
         slope = jax.grad(self.gap)(point)

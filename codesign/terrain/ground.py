@@ -28,6 +28,10 @@ class Ground(Protocol):
         """Return the distance φ of a world point (3,) from the surface, positive above; [m]."""
         ...
 
+    def above(self, point: jax.Array) -> jax.Array:
+        """Return what is positive above the surface and negative below it, cheaply, (3,); [m]."""
+        ...
+
     def height(self, position: jax.Array, /) -> jax.Array:
         """Return the height at a horizontal position (2,), rounding left out; [m]."""
         ...

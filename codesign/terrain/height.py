@@ -66,7 +66,14 @@ class Terrain:
 
     def gap(self, point: jax.Array) -> jax.Array:
         """Return the distance φ of a world point (3,) from the surface, positive above; [m]."""
-        return (point[2] - self.height(point[:2])) * self.frame(point)[2, 2]
+        return self.above(point) * self.frame(point)[2, 2]
+
+    def above(self, point: jax.Array) -> jax.Array:
+        """Return how far a world point (3,) is above the surface, straight down; [m].
+
+        It has the sign of the gap, without its normal.
+        """
+        return point[2] - self.height(point[:2])
 
     def relief(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> Relief:
         """Return samples of the height over a rectangle: along x alone where y does not matter."""

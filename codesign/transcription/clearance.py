@@ -51,8 +51,11 @@ def clearance_labels(plant: Plant) -> list[str]:
 
 
 def clearances(plant: Plant, model: RealizedModel, robot: MovingRobot) -> jax.Array:
-    """Return distances of watched points from the terrain, shape (number of labels,); [m]."""
-    parts = []
+    """Return distances of watched points from the terrain, shape (number of labels,); [m].
+
+    Those of corners are straight down, which has the same sign.
+    """
+    parts, terrain = [], plant.terrain
     for geom in _watched_geoms(plant):
         kind = int(plant.nominal.geom_type[geom])
         directions, is_round = _corners(kind)
@@ -61,7 +64,7 @@ def clearances(plant: Plant, model: RealizedModel, robot: MovingRobot) -> jax.Ar
         center, rotation = robot.geom_pose(geom)
         for direction in directions:
             point = center + rotation @ (half * direction)
-            parts.append(plant.terrain.gap(point) - radius)
+            parts.append(terrain.gap(point) - radius if is_round else terrain.above(point))
     return jnp.stack(parts) if parts else jnp.zeros(0)
 
 

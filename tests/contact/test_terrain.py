@@ -253,3 +253,15 @@ def test_what_is_no_ground_is_refused_in_one_line(make, message) -> None:
         make()
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "ground",
+    [FLAT, step_terrain(0.15, 0.1, 0.08), Cells([0.15], [0.0, 0.1])],
+    ids=["flat", "step", "cells"],
+)
+def test_what_is_above_the_ground_has_the_sign_of_its_gap(ground):
+    points = np.random.default_rng(0).uniform([-0.3, -0.1, -0.2], [0.6, 0.1, 0.3], (200, 3))
+    gaps, above = (np.array([float(f(p)) for p in points]) for f in (ground.gap, ground.above))
+    assert np.array_equal(np.sign(gaps), np.sign(above))
+    assert np.all(np.abs(above) >= np.abs(gaps) - 1e-12)
