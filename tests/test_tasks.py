@@ -321,6 +321,7 @@ def tasks_of(**tasks):
         ({"a b": 1}, {}, "'a b' is no name of a task"),
         ({"combine": 1}, {}, "task 'combine' has the name of an option"),
         ({"a": Push}, {}, "it must be a Problem"),
+        (dict.fromkeys("ab", Push()), {}, "'a' and 'b' are one object"),
         ({"a": Push()}, {"combine": "mean"}, "it must be one of worst, sum"),
         ({"a": Push()}, {"weights": {"b": 1}}, "weights names task 'b'. The tasks are: a"),
         ({"a": Push()}, {"weights": {"a": 0}}, "weight of task 'a' is 0"),

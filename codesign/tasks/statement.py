@@ -9,6 +9,7 @@ class Courier(Tasks):
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -118,6 +119,12 @@ class Tasks:
                     f"{name}: task '{key}' is {_short(task)}; it must be a Problem, as Walk()"
                 )
         found = dict(stated)
+        for key, other in itertools.combinations(found, 2):
+            if found[key] is found[other]:
+                raise ProblemError(
+                    f"{name}: tasks '{key}' and '{other}' are one object, which would share their "
+                    "options; make a problem for each"
+                )
         for option, value in self._given.items():
             _override(name, found, option, value, self.option_names())
         return found
