@@ -11,7 +11,7 @@ from problems.hopper.problem import Hopper
 
 @pytest.fixture(scope="module")
 def jump():
-    return Hopper().solve(seed=6)  # most seeds end on motors of 0.5 kg and more (README)
+    return Hopper().solve(seed=3)  # most seeds end on motors of 0.5 kg and more (README)
 
 
 @pytest.mark.slow
