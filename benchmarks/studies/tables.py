@@ -226,7 +226,14 @@ def _design_tables(records: Mapping[str, Record]) -> str:
 
 def _claims_table(records: Mapping[str, Record]) -> str:
     answer = {True: "yes", False: "**no**", None: _NOTHING}
-    rows = [[claim.what, answer[claim.agrees], claim.figures] for claim in claims(records)]
+    rows = [
+        [
+            claim.what,
+            answer[claim.agrees],
+            claim.figures + (f"; our reading: {claim.why}" if claim.agrees is False else ""),
+        ]
+        for claim in claims(records)
+    ]
     return "## What the paper says of its designs\n\n" + table(["claim", "ours agrees", ""], rows)
 
 
